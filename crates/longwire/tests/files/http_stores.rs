@@ -1,6 +1,7 @@
 //! Captures of real clients and stores behind HTTP (`data/http_stores`; which of them were real,
 //! emulated or stand-ins is in docs/protocols/http-stores.md).
 
+use serde_json::Value;
 use std::path::Path;
 use testbed::binary::{done, of_type, records, run};
 
@@ -36,9 +37,12 @@ fn requests_have_the_names_of_what_they_do() {
 #[test]
 fn no_key_document_or_password_is_shown() {
     for format in ["--json", "--all"] {
-        let output = run(&["read", format, &path("stores.pcap.gz")]);
-        done(&output);
-        let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
+        let mut text = String::new();
+        for file in ["stores", "script", "failed", "vendors"] {
+            let output = run(&["read", format, &path(&format!("{file}.pcap.gz"))]);
+            done(&output);
+            text += &String::from_utf8_lossy(&output.stdout).to_lowercase();
+        }
         for secret in [
             "secretkey",
             "secretvalue",
@@ -66,6 +70,79 @@ fn a_loop_of_get_item_is_an_n_plus_one_and_a_batch_is_none() {
     assert_eq!(check("batch.pcap.gz").status.code(), Some(0));
 }
 
+/// boto3 and elasticsearch-py without a page: they compute 0.7 ms and more between the calls of a
+/// loop.
+#[test]
+fn a_loop_of_a_script_is_an_n_plus_one_and_a_batch_is_none() {
+    let check = |name: &str| run(&["check", "--forbid", "n+1", &path(name)]);
+    let found = check("script.pcap.gz");
+    assert_eq!(found.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&found.stdout);
+    for sentence in [
+        "n+1 of GetItem Orders: ran 30 times",
+        "n+1 of get orders: ran 10 times",
+    ] {
+        assert!(text.contains(sentence), "{text}");
+    }
+    assert_eq!(check("batched.pcap.gz").status.code(), Some(0));
+}
+
+/// ClickHouse 18.16, InfluxDB 1.6 and graphql-yoga, with curl: six of eight requests fail, five of them
+/// in a reply of 200 or with an error of their own.
+#[test]
+fn errors_inside_a_reply_of_success_count() {
+    for (name, errors) in FAILED {
+        let found = statement("failed.pcap.gz", name);
+        assert_eq!(found["errors"].as_u64(), Some(errors), "{name}");
+    }
+}
+
+/// The clients of Snowflake (against fakesnow), BigQuery, PostgREST and Firestore (stand-ins).
+#[test]
+fn rows_and_pages_are_counted_where_replies_tell_them() {
+    for (name, calls, fetches, errors, rows) in VENDORS {
+        let found = statement("vendors.pcap.gz", name);
+        let counts = ["calls", "fetches", "errors", "rows"].map(|key| found[key].as_u64());
+        assert_eq!(counts, [Some(calls), Some(fetches), Some(errors), rows], "{name}");
+    }
+    let found = run(&["check", "--forbid", "small-fetch", &path("vendors.pcap.gz")]);
+    assert_eq!(found.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&found.stdout);
+    assert!(
+        text.contains("small-fetch of getQueryResults: ran 5 times"),
+        "{text}"
+    );
+    assert!(text.contains("Ask for larger pages"), "{text}");
+}
+
+/// boto3 against moto over TLS 1.3, a connection for each request.
+#[test]
+fn with_keys_a_store_behind_https_has_names_and_findings() {
+    let keys = path("keyed.keys");
+    let output = run(&["read", "--json", "--keys", &keys, &path("keyed.pcap.gz")]);
+    let read = records(&output);
+    let statements = of_type(&read, "statement");
+    let named = |name: &str| statements.iter().any(|record| record["fingerprint"] == name);
+    assert!(named("GetItem Orders") && named("PutItem Orders"));
+    let found = run(&[
+        "check",
+        "--forbid",
+        "reconnect",
+        "--keys",
+        &keys,
+        &path("keyed.pcap.gz"),
+    ]);
+    assert_eq!(found.status.code(), Some(1));
+}
+
+fn statement(file: &str, name: &str) -> Value {
+    let output = run(&["read", "--json", &path(file)]);
+    let read = records(&output);
+    let mut statements = of_type(&read, "statement").into_iter();
+    let found = statements.find(|record| record["fingerprint"] == name);
+    found.unwrap_or_else(|| panic!("{name}")).clone()
+}
+
 /// Ten statements and a handshake for each page: measured behind an emulated link of 40 ms, it
 /// took 462 ms.
 #[test]
@@ -83,6 +160,34 @@ fn a_page_of_ten_clickhouse_queries_waits_for_each() {
         / 1e6;
     assert!((440.0..=490.0).contains(&median), "{median} ms");
 }
+
+const FAILED: [(&str, u64); 8] = [
+    ("select number from system.numbers limit ?", 0),
+    ("select throwIf(number = ?) from system.numbers limit ?", 1),
+    ("select nocolumn", 1),
+    ("select bad(v) from m", 1),
+    ("select v from missing", 1),
+    ("select v from m", 1),
+    ("query A", 0),
+    ("query B", 1),
+];
+
+const VENDORS: [(&str, u64, u64, u64, Option<u64>); 8] = [
+    ("select v from orders where id = ?", 6, 0, 0, None),
+    ("select * from missing", 1, 0, 1, None),
+    ("select v from d.orders where id = ? and s=?", 3, 0, 0, Some(3)),
+    ("getQueryResults", 1, 4, 0, Some(10)),
+    ("insertAll", 1, 0, 1, None),
+    (
+        "GET /rest/v1/orders?select=?&order=?&offset=?&limit=?",
+        6,
+        0,
+        0,
+        Some(12),
+    ),
+    ("batchGet", 6, 0, 0, Some(6)),
+    ("runQuery orders", 1, 0, 0, Some(3)),
+];
 
 const PROTOCOLS: [&str; 14] = [
     "dynamodb",

@@ -116,8 +116,8 @@ fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<
     (pause <= TIGHT || is_steady(view, found, pause)).then_some(Evidence::Weak)
 }
 
-/// Whether the client computes no longer than it waits, and about the same in each round: four of
-/// five pauses are within half and twice the median. Of independent requests, which come at random
+/// Whether the client computes no longer than it waits, and about the same in each round: seven of
+/// ten pauses are within half and twice the median. Of independent requests, which come at random
 /// times, less than half are.
 fn is_steady(view: &OperationView<'_>, found: Loop, pause: Duration) -> bool {
     let turns = view.turns.all.get(found.all()).unwrap_or_default();
@@ -129,7 +129,7 @@ fn is_steady(view: &OperationView<'_>, found: Loop, pause: Duration) -> bool {
     let waits = exchanges.map(|exchange| exchange.ended().since(exchange.at));
     found.rounds >= MIN_STEADY_ROUNDS
         && pause <= MAX_STEADY_PAUSE
-        && alike * 5 >= pauses().count() * 4
+        && alike * 10 >= pauses().count() * 7
         && Some(pause) <= model::median(waits)
 }
 

@@ -15,6 +15,7 @@ use super::operation_view::OperationView;
 use super::remedies::turns_left;
 use super::software::Software;
 use crate::verb::is_trial;
+use foldhash::HashSet;
 use model::{ConnectionId, Exchange, FindingKind, NotSeen, OperationStep, Phase, Protocol};
 
 /// With more round trips of work, a connection is justified.
@@ -44,13 +45,11 @@ fn reopened(view: &OperationView<'_>) -> Vec<Made> {
     let mut made: Vec<Made> = Vec::new();
     // The next step is usually on the same connection.
     let mut last: Option<(ConnectionId, bool)> = None;
-    let steps = view
-        .operation
-        .steps
-        .iter()
-        .enumerate()
-        .filter(|(_, step)| step.is_dependency());
-    for (step_number, step) in steps {
+    let decrypted = decrypted(&view.operation.steps);
+    let is_dependency =
+        |step: &OperationStep| step.is_dependency() || decrypted.contains(&step.exchange.connection);
+    let steps = view.operation.steps.iter().enumerate();
+    for (step_number, step) in steps.filter(|(_, step)| is_dependency(step)) {
         let exchange = &step.exchange;
         let is_reopened = match last {
             Some((connection, is_reopened)) if connection == exchange.connection => is_reopened,
@@ -74,6 +73,16 @@ fn reopened(view: &OperationView<'_>) -> Vec<Made> {
         }
     }
     made
+}
+
+/// Connections to databases and services that were opened with keys: until their first request they
+/// are known as TLS alone.
+fn decrypted(steps: &[OperationStep]) -> HashSet<ConnectionId> {
+    if !steps.iter().any(|step| step.protocol == Protocol::Tls) {
+        return HashSet::default();
+    }
+    let dependencies = steps.iter().filter(|step| step.is_dependency());
+    dependencies.map(|step| step.exchange.connection).collect()
 }
 
 struct Made {

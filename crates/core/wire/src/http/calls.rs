@@ -60,7 +60,8 @@ impl HttpDecoder {
         sink: &mut MessageSink<'_>,
     ) {
         let mut name = std::mem::take(&mut self.name);
-        let syntax = match dialects::write_name(dialect, request, body.bytes, &mut name) {
+        let opened = request.clues.encoding.open(body.bytes);
+        let syntax = match dialects::write_name(dialect, request, &opened, &mut name) {
             Some(syntax) => syntax,
             None if fit == Fit::IfBody || !dialect.protocol.is_database() => {
                 return self.emit_plain(request, role, sink);

@@ -7,6 +7,7 @@ mod clickhouse;
 mod clues;
 mod documents;
 mod elasticsearch;
+mod encoding;
 mod json;
 mod kept;
 mod metrics;
@@ -17,6 +18,7 @@ mod upstash;
 mod web;
 
 pub(super) use clues::{Clues, ReplyClues};
+pub(super) use encoding::Encoding;
 pub(super) use kept::{Kept, KeptBody, KeptReply};
 pub(super) use reply::Reads;
 
@@ -78,7 +80,7 @@ struct Call<'a> {
     path: &'a [u8],
     query: &'a [u8],
     clues: &'a Clues<'a>,
-    /// Empty if not kept or compressed.
+    /// Empty if not kept, or not to be opened.
     body: &'a [u8],
 }
 
@@ -90,7 +92,7 @@ impl<'a> Call<'a> {
             path,
             query,
             clues: &request.clues,
-            body: if request.clues.is_encoded { b"" } else { body },
+            body,
         }
     }
 

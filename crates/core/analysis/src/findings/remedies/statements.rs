@@ -281,12 +281,9 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::SmallFetch,
-        &[
-            For::Speaks(Protocol::Dynamodb),
-            For::Speaks(Protocol::S3),
-            For::Speaks(Protocol::Elasticsearch),
-        ],
-        "Ask for larger pages. DynamoDB sends 1 MB without a Limit, S3 up to 1000 MaxKeys, a search up to a size of 10,000.",
+        &[For::HttpStore],
+        "Ask for larger pages. DynamoDB sends 1 MB without a Limit, S3 up to 1000 MaxKeys, a search up to a size of 10,000, BigQuery 10 MB without \
+         maxResults.",
     ),
     row(
         Kind::SmallFetch,

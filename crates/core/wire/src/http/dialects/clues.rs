@@ -1,6 +1,6 @@
 //! Fields of heads that tell which dialect a connection has, and what a reply says.
 
-use super::{Dialect, target};
+use super::{Dialect, Encoding, target};
 use model::Protocol;
 
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub(in crate::http) struct Clues<'a> {
     pub(super) user_agent: &'a [u8],
     pub(super) content_type: &'a [u8],
     pub(super) amz_target: &'a [u8],
-    pub(super) is_encoded: bool,
+    pub(in crate::http) encoding: Encoding,
     /// Only its clients send such a field.
     pub(super) mark: Option<Protocol>,
 }
@@ -24,7 +24,7 @@ impl<'a> Clues<'a> {
             Some(b'a') if is(b"authorization") => self.authorization = value,
             Some(b'a') if is(b"apikey") => self.mark = Some(Protocol::Postgrest),
             Some(b'c') if is(b"content-type") => self.content_type = value,
-            Some(b'c') if is(b"content-encoding") => self.is_encoded = value != b"identity",
+            Some(b'c') if is(b"content-encoding") => self.encoding = Encoding::from_field(value),
             Some(b'h') if is(b"host") => self.host = value,
             Some(b'n') if is(b"neon-connection-string") => self.mark = Some(Protocol::Neon),
             Some(b'u') if is(b"user-agent") => self.user_agent = value,
@@ -66,7 +66,7 @@ impl<'a> Clues<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::http) struct ReplyClues {
     pub(in crate::http) dialect: Option<&'static Dialect>,
-    pub(super) is_encoded: bool,
+    pub(super) encoding: Encoding,
     /// ClickHouse's number of an error.
     pub(super) exception: Option<u32>,
     pub(super) rows: Option<u64>,
@@ -76,7 +76,7 @@ impl ReplyClues {
     pub(in crate::http) fn process_field(&mut self, name: &[u8], value: &[u8]) {
         let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
         match name.first() {
-            Some(b'c' | b'C') if is(b"content-encoding") => self.is_encoded = value != b"identity",
+            Some(b'c' | b'C') if is(b"content-encoding") => self.encoding = Encoding::from_field(value),
             Some(b'c' | b'C') if is(b"content-range") => self.rows = rows_of_range(value),
             Some(b'x' | b'X' | b's' | b'S') => {
                 self.dialect = self.dialect.or_else(|| super::of_response(name, value));

@@ -1,7 +1,7 @@
 //! Head and beginning of the body of a request, and the body of a reply.
 
 use super::reply::{Outcome, Reads};
-use super::{Dialect, Fit, ReplyClues};
+use super::{Dialect, Encoding, Fit, ReplyClues};
 
 #[derive(Debug)]
 pub(in crate::http) struct Kept {
@@ -25,6 +25,7 @@ impl Kept {
 #[derive(Debug)]
 pub(in crate::http) struct KeptReply {
     reads: Reads,
+    encoding: Encoding,
     /// As its head says.
     of_head: Outcome,
     pub(in crate::http) body: KeptBody,
@@ -37,16 +38,24 @@ impl KeptReply {
             error: clues.exception.map(|code| code.to_string().into_bytes()),
             rows: clues.rows.filter(|_| matches!(reads, Reads::ContentRange)),
         };
-        let reads = if clues.is_encoded { Reads::Nothing } else { reads };
         let is_needed = of_head != Outcome::default() || !matches!(reads, Reads::Nothing);
         is_needed.then(|| Self {
             reads,
+            encoding: clues.encoding,
             of_head,
             body: reads.body(),
         })
     }
 
-    pub(in crate::http) fn outcome(self) -> Outcome {
+    pub(in crate::http) fn outcome(mut self) -> Outcome {
+        if self.encoding != Encoding::Plain {
+            // Rows of a beginning would be too few, and its end is not the body's.
+            self.body = KeptBody {
+                bytes: self.encoding.open(&self.body.bytes).into_owned(),
+                is_cut: true,
+                ..KeptBody::default()
+            };
+        }
         let of_body = self.reads.outcome(&self.body);
         Outcome {
             error: self.of_head.error.or(of_body.error),

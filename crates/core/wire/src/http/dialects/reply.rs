@@ -117,7 +117,8 @@ fn members(signs: &'static [Sign], body: &KeptBody) -> Outcome {
             outcome.error.get_or_insert_with(|| sign.name.to_vec());
         }
     }
-    outcome.rows = outcome.rows.or(rows);
+    // A reply of another kind has no such member either.
+    outcome.rows = outcome.rows.or(rows.filter(|rows| *rows > 0));
     outcome
 }
 
