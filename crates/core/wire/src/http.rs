@@ -38,8 +38,8 @@ pub const ROW: ProtocolRow = ProtocolRow {
     )
 };
 
-/// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction, of one request head and
-/// the beginning of the body, and 1024 notes of requests in flight.
+/// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction, a request's head, the
+/// beginning of a request's and a reply's body, and 1024 notes of requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     halves: PerDirection<HalfConnection>,
@@ -198,10 +198,7 @@ impl HttpDecoder {
                 self.emit_request_end(Role::Request, false, sink);
                 self.body_role = BodyRole::Answered;
             }
-            let reads = self.waiting.front().map(|waiting| waiting.reads);
-            let may_fail = reads.filter(|_| response.status < 400 && response.body.is_some());
-            let reply = may_fail.and_then(|reads| KeptReply::new(reads, response.clues));
-            self.reply = reply.map(Box::new);
+            self.keep_reply(response);
             match response.body {
                 Some(_) => Role::ReplyPart,
                 None => Role::Reply,

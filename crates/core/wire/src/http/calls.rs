@@ -1,8 +1,8 @@
 //! Requests that a dialect names.
 
 use super::HttpDecoder;
-use super::dialects::{self, Dialect, Fit, Kept};
-use super::head::{self, Request};
+use super::dialects::{self, Dialect, Fit, Kept, KeptReply};
+use super::head::{self, Request, Response};
 use crate::decoding::decoder::MessageSink;
 use model::{Content, Direction, Role};
 
@@ -86,7 +86,14 @@ impl HttpDecoder {
         self.name = name;
     }
 
-    /// Emits the end of a reply, with what its body says.
+    pub(super) fn keep_reply(&mut self, response: Response) {
+        let reads = self.waiting.front().map(|waiting| waiting.reads);
+        let may_fail = reads.filter(|_| response.status < 400 && response.body.is_some());
+        let reply = may_fail.and_then(|reads| KeptReply::new(reads, response.clues));
+        self.reply = reply.map(Box::new);
+    }
+
+    /// Emits the end of a reply, with its error or rows.
     pub(super) fn emit_reply_end(&mut self, sink: &mut MessageSink<'_>) {
         let outcome = self.reply.take().map(|reply| reply.outcome()).unwrap_or_default();
         let content = match (&outcome.error, outcome.rows) {

@@ -32,7 +32,7 @@ pub(super) struct Dialect {
     /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
     answers: fn(&[u8], &[u8]) -> bool,
-    /// What to read of the reply to a request with this name.
+    /// Takes the name of the request.
     pub(super) reads: fn(&[u8]) -> Reads,
 }
 

@@ -1,4 +1,4 @@
-//! Fields of heads that tell which dialect a connection has, and what a reply says.
+//! Fields of heads that tell which dialect a connection has, and whether a request failed.
 
 use super::{Dialect, Encoding, target};
 use model::Protocol;

@@ -11,7 +11,7 @@ pub(super) const ETCD: Dialect = Dialect::new(
 );
 
 pub(super) const FIRESTORE: Dialect = Dialect {
-    // The fields of a document have any name: they are not looked at.
+    // The fields of a document may have any name.
     reads: |name| match name.split(|&byte| byte == b' ').next() {
         Some(b"list") => Reads::Members(const { &[Sign::row(2, b"name")] }),
         Some(b"batchWrite") => Reads::Members(const { &[Sign::failed(2, b"code")] }),

@@ -71,8 +71,7 @@ fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     words(text, &[word, index])
 }
 
-/// `from` leaves hits out, of a page that a user may have asked for; `search_after` goes on behind
-/// the last hit.
+/// A user may want the page that begins at `from`; `search_after` continues behind the last hit.
 fn name_search(call: &Call<'_>, index: &[u8], text: &mut Vec<u8>) -> Option<CallSyntax> {
     let names = [b"from".as_slice(), b"size", b"search_after"];
     let [from, size, after] = json::outer(call.body, names);

@@ -28,7 +28,7 @@ impl Encoding {
             Self::Plain => Cow::Borrowed(body),
             Self::Gzip => {
                 let mut opened = Vec::new();
-                // What was read before an error stays.
+                // Bytes before an error stay.
                 let _ = GzDecoder::new(body).take(MAX_OPENED).read_to_end(&mut opened);
                 Cow::Owned(opened)
             }

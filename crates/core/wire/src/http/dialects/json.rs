@@ -13,7 +13,7 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Of a key, its value and what follows.
+    /// Of a key, its value and the rest.
     pub(super) fn value(&self) -> &'a [u8] {
         let rest = self.rest.trim_ascii_start();
         rest.strip_prefix(b":").unwrap_or_default().trim_ascii_start()

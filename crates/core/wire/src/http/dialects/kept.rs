@@ -69,8 +69,8 @@ impl KeptReply {
 pub(in crate::http) struct KeptBody {
     pub(in crate::http) bytes: Vec<u8>,
     pub(in crate::http) is_cut: bool,
-    /// More than the last [`MAX_END`] bytes.
-    pub(super) end: Vec<u8>,
+    /// At least the last [`MAX_END`] bytes.
+    end: Vec<u8>,
     keeps_end: bool,
 }
 
@@ -82,10 +82,14 @@ impl KeptBody {
         }
     }
 
+    pub(super) fn end(&self) -> &[u8] {
+        &self.end[self.end.len().saturating_sub(MAX_END)..]
+    }
+
     /// Adds `bytes`, the seen ones of `passed`.
     pub(in crate::http) fn add(&mut self, bytes: &[u8], passed: u64) {
         if self.keeps_end {
-            if self.end.len() > MAX_END {
+            if self.end.len() > 2 * MAX_END {
                 self.end.drain(..self.end.len() - MAX_END);
             }
             self.end
@@ -101,4 +105,4 @@ impl KeptBody {
 }
 
 const MAX_BODY: usize = 16 * 1024;
-const MAX_END: usize = 1024;
+const MAX_END: usize = 4 * 1024;

@@ -1,4 +1,4 @@
-//! What the body of a reply says of its request: it failed despite its status, or has rows.
+//! Errors and rows in the body of a reply, regardless of its status.
 
 use super::json;
 use super::kept::KeptBody;
@@ -130,7 +130,7 @@ impl MatchText {
                 found.then(|| mark.trim_ascii().to_vec())
             }
             Self::LastLine(begin, mark) => {
-                let last = body.end.trim_ascii_end().rsplit(|&byte| byte == b'\n').next()?;
+                let last = body.end().trim_ascii_end().rsplit(|&byte| byte == b'\n').next()?;
                 let behind = last.strip_prefix(begin)?;
                 let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 let is_it = digits > 0 && behind.windows(mark.len()).any(|part| part == mark);
@@ -145,7 +145,7 @@ const MAX_DIGITS: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::dialects::ROWS;
+    use crate::http::dialects::{ROWS, clickhouse};
     use model::Protocol;
 
     fn outcome(protocol: Protocol, name: &str, body: &str) -> (Option<String>, Option<u64>) {
@@ -166,6 +166,25 @@ mod tests {
                 outcome(protocol, name, body).0.as_deref(),
                 Some(error),
                 "{protocol} {body}"
+            );
+        }
+    }
+
+    /// However the body is cut into pieces.
+    #[test]
+    fn an_exception_of_clickhouse_is_the_last_line() {
+        let line = "Code: 241. DB::Exception: Memory limit exceeded";
+        let body = "1\n".repeat(9_000) + line;
+        for size in [1, 7, 5_000, body.len()] {
+            let reads = (clickhouse::ROW.reads)(b"");
+            let mut kept = reads.body();
+            for piece in body.as_bytes().chunks(size) {
+                kept.add(piece, piece.len() as u64);
+            }
+            assert_eq!(
+                reads.outcome(&kept).error.as_deref(),
+                Some(b"241".as_slice()),
+                "{size}"
             );
         }
     }

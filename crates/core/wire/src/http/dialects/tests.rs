@@ -54,11 +54,45 @@ fn pages_of_programs_are_no_stores() {
 
 #[test]
 fn the_next_page_of_a_result_is_a_fetch() {
-    let sent = r#"{"TableName":"t","ExclusiveStartKey":{"id":{"S":"v"}}}"#;
-    let (_, name, syntax) =
-        named("POST / HTTP/1.1\nX-Amz-Target: DynamoDB_20120810.Scan", sent).expect("named");
-    assert_eq!((name.as_str(), syntax), ("Scan t", CallSyntax::NextPage));
+    for (head, body, name, syntax) in PAGES {
+        let found = named(head, body).expect("named");
+        assert_eq!((found.1.as_str(), found.2), (name, syntax), "{head} {body}");
+    }
 }
+
+const SCAN: &str = "POST / HTTP/1.1\nX-Amz-Target: DynamoDB_20120810.Scan";
+const SEARCH: &str = "POST /orders/_search HTTP/1.1\nContent-Type: application/json";
+const FIRST: CallSyntax = CallSyntax::FirstPage { rows: 10 };
+
+const PAGES: [(&str, &str, &str, CallSyntax); 7] = [
+    (SCAN, r#"{"TableName":"t","Limit":10}"#, "Scan t", FIRST),
+    (
+        SCAN,
+        r#"{"TableName":"t","Limit":10,"ExclusiveStartKey":{"id":{"S":"v"}}}"#,
+        "Scan t",
+        CallSyntax::NextPage,
+    ),
+    (SEARCH, r#"{"size":10}"#, "search orders", FIRST),
+    (
+        SEARCH,
+        r#"{"size":10,"search_after":["v"]}"#,
+        "search orders",
+        CallSyntax::NextPage,
+    ),
+    (SEARCH, r#"{"from":20,"size":10}"#, "search orders?from", FIRST),
+    (
+        "GET /photos?list-type=2&max-keys=10 HTTP/1.1\nSIGNED",
+        "",
+        "GET /photos?list-type",
+        FIRST,
+    ),
+    (
+        "GET /api/v2/statements/h?partition=1 HTTP/1.1\nHost: a.snowflakecomputing.com",
+        "",
+        "partition",
+        CallSyntax::NextPage,
+    ),
+];
 
 const SIGNED: &str =
     "Authorization: AWS4-HMAC-SHA256 Credential=K/20261127/us-east-1/s3/aws4_request, SignedHeaders=host";
