@@ -356,7 +356,7 @@ fn prepared_writes_of_unseen_rows_are_said() {
             link: "rtt=10ms".parse().expect("a link"),
             clients,
         };
-        let explained = predict::explain(operation, &target, ALONE, WakeUp::None, &|_| true);
+        let explained = predict::explain(operation, &target, ALONE.into(), WakeUp::None, &|_| true);
         let texts = explained
             .assumptions
             .into_iter()

@@ -141,6 +141,27 @@ enum Digest {
 }
 
 impl Asking {
+    fn calls(
+        &mut self,
+        syntax: CallSyntax,
+        identity: Option<[&[u8]; 2]>,
+        fingerprint: Option<&str>,
+        key: Option<&RandomState>,
+    ) {
+        if syntax == CallSyntax::NextPage {
+            self.asked.fetches += 1;
+            self.digest = Digest::Untold;
+            return;
+        }
+        if let CallSyntax::FirstPage { rows } = syntax {
+            self.limits(Some(rows), None);
+        }
+        self.executes(fingerprint, key, |key| {
+            let [target, body] = identity?.map(|part| digest_of(key, part));
+            Some(key.hash_one((target?, body?)))
+        });
+    }
+
     /// `fingerprint` belongs to the message's text, if any.
     pub(super) fn process_message(
         &mut self,
@@ -192,22 +213,7 @@ impl Asking {
                 self.limits(fetch_rows, fetch_bytes);
                 self.digest = Digest::Untold;
             }
-            Content::Call {
-                syntax: CallSyntax::NextPage,
-                ..
-            } => {
-                self.asked.fetches += 1;
-                self.digest = Digest::Untold;
-            }
-            Content::Call { identity, syntax, .. } => {
-                if let CallSyntax::FirstPage { rows } = syntax {
-                    self.limits(Some(rows), None);
-                }
-                self.executes(fingerprint, key, |key| {
-                    let [target, body] = identity?.map(|part| digest_of(key, part));
-                    Some(key.hash_one((target?, body?)))
-                });
-            }
+            Content::Call { identity, syntax, .. } => self.calls(syntax, identity, fingerprint, key),
             Content::Close => self.asked.closes += 1,
             // Bodies are not seen: of other methods two requests may differ.
             Content::HttpRequest {
