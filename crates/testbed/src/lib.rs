@@ -1,6 +1,7 @@
-//! Test environment with real components: PostgreSQL, MariaDB, Redis and a server of MongoDB's protocol on private ports and in
-//! private directories, captures, the binary under test, a browser, a terminal, Java with JDBC
-//! drivers, Python with packages, and this machine's timing overhead.
+//! Test environment with real components: PostgreSQL, MariaDB, Redis and a server of MongoDB's
+//! protocol on private ports and in private directories, captures, the binary under test, a
+//! browser, a terminal, Java with JDBC drivers, Python with packages, and this machine's timing
+//! overhead.
 //!
 //! A server is ready when `start` returns and ends on drop, also on a panic; if the test process is
 //! killed, the kernel ends the server. All functions panic with a message that names the missing

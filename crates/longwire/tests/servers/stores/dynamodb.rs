@@ -4,7 +4,7 @@ use super::{Store, answers, is_right};
 use std::process::Command;
 use testbed::{Started, python};
 
-/// moto's extra `dynamodb` without what only other services need.
+/// moto's extra `dynamodb`, less the packages of other services.
 const PACKAGES: [&str; 7] = [
     "boto3==1.44.8",
     "moto==5.2.5",
