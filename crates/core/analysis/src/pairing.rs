@@ -20,6 +20,7 @@ mod asking;
 mod comment;
 mod distance;
 mod doubt;
+mod ending;
 mod exchange_builder;
 mod introduction;
 mod pace;
@@ -38,6 +39,7 @@ use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
 use distance::Distance;
 use doubt::Answers;
+use ending::Ending;
 use exchange_builder::{ExchangeBuilder, Progress};
 use introduction::Introduction;
 use model::{
@@ -84,6 +86,7 @@ pub struct Pairing {
     last_round_trip: Option<Duration>,
     rtt_source: Option<RttSource>,
     waits: Waits,
+    ending: Ending,
     server_version: Option<String>,
     turns: u64,
     exchanges: u64,
@@ -131,6 +134,7 @@ impl Pairing {
             last_round_trip: None,
             rtt_source: None,
             waits: Waits::default(),
+            ending: Ending::default(),
             server_version: None,
             turns: 0,
             exchanges: 0,
@@ -276,6 +280,7 @@ impl Pairing {
     /// Payload passed, and its messages follow.
     pub fn segment(&mut self, direction: Direction, at: Timestamp, sender_idle: Option<Duration>) {
         self.last_seen = at;
+        self.ending.sent(direction);
         if let Some(idle) = sender_idle {
             self.waits.idle(direction, at, idle);
         }
@@ -406,6 +411,16 @@ impl Pairing {
         out(Fact::Exchange { exchange, protocol });
     }
 
+    /// A FIN or RST of `direction` passed.
+    pub fn direction_ended(&mut self, at: Timestamp, direction: Direction) {
+        self.ending.ended(at, direction);
+    }
+
+    /// Messages of `direction` were the first to ask for the connection's end.
+    pub fn close_requested(&mut self, direction: Direction) {
+        self.ending.requested(direction);
+    }
+
     /// The server closed its direction at `at`: no reply is expected any more. Behind a database's
     /// close, the client's last words may follow.
     pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut FactSink<'_>) {
@@ -459,6 +474,7 @@ impl Pairing {
             client_side_rtt,
             server_side_rtt,
             rtt_source: self.rtt_source,
+            ended_by: self.ending.by(),
             totals,
         })));
     }

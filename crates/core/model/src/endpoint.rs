@@ -134,6 +134,39 @@ impl Side {
     }
 }
 
+/// What ended a connection first, as far as seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EndedBy {
+    /// A request asked for it: `Connection: close`, or HTTP/1.0 without keep-alive.
+    ClientHeader,
+    /// A reply asked for it, likewise, or by a body without a length.
+    ServerHeader,
+    /// The client's FIN.
+    ClientFin,
+    /// The server's FIN, directly after its own bytes.
+    ServerFin,
+}
+
+impl EndedBy {
+    /// All in this order.
+    pub const ALL: [Self; 4] = [
+        Self::ClientHeader,
+        Self::ServerHeader,
+        Self::ClientFin,
+        Self::ServerFin,
+    ];
+
+    /// The name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClientHeader => "client-header",
+            Self::ServerHeader => "server-header",
+            Self::ClientFin => "client-fin",
+            Self::ServerFin => "server-fin",
+        }
+    }
+}
+
 /// How a round-trip time is known, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RttSource {

@@ -62,7 +62,7 @@ pub use database_link::{DatabaseLinkOutcome, LinkRows};
 pub use distance::{DEFAULT_PRICE_RTT, DEFAULT_RTTS};
 pub use distribution::{DistributionBuilder, median, median_number};
 pub use echo::{BulkOutcome, EchoOutcome};
-pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
+pub use endpoint::{ConnectionId, Direction, EndedBy, Endpoint, RttSource, Side};
 pub use estimate::{Compression, Estimate, KnownOperation, RowTransfer};
 pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, Observer, ObserverFactory, RelayHandshake, Segment,

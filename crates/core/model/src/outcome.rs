@@ -2,7 +2,7 @@
 
 use crate::serde_units::ns;
 use crate::{
-    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
+    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, EndedBy, Endpoint, Evidence,
     Fingerprint, Margin, OperationKind, PerDirection, PerSide, RttSource, SampleTotals, Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,8 @@ pub struct ConnectionOutcome {
     pub server_side_rtt: Option<Duration>,
     /// Source of the server-side round-trip time, if known.
     pub rtt_source: Option<RttSource>,
+    /// What ended it, if that was seen.
+    pub ended_by: Option<EndedBy>,
     /// Bytes and packets in total.
     pub totals: ConnectionTotals,
 }

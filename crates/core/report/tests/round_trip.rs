@@ -2,9 +2,9 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, PerDirection, Phase, PoolerTime,
-    Protocol, RecognisedStatement, RequestId, RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary,
-    Tags, TextSource, Timestamp, TransactionState, Warning, WarningKind,
+    Distribution, EndedBy, Endpoint, Evidence, Exchange, HostProcess, NotSeen, PerDirection, Phase,
+    PoolerTime, Protocol, RecognisedStatement, RequestId, RequestTraits, RttSource, SampleTotals, SpanId,
+    Step, Summary, Tags, TextSource, Timestamp, TransactionState, Warning, WarningKind,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -538,6 +538,7 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
             rtt(),
             rtt(),
             option::of(proptest::sample::select(&RttSource::ALL[..])),
+            option::of(proptest::sample::select(&EndedBy::ALL[..])),
         ),
     )
         .prop_map(
@@ -562,6 +563,7 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                 client_side_rtt: rtts.1,
                 server_side_rtt: rtts.2,
                 rtt_source: rtts.3,
+                ended_by: rtts.4,
                 totals,
             },
         )

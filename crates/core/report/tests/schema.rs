@@ -3,7 +3,7 @@
 mod samples;
 mod written;
 
-use model::{Assigned, Job, NotSeen, Phase, Protocol, RttSource, TransactionState};
+use model::{Assigned, EndedBy, Job, NotSeen, Phase, Protocol, RttSource, TransactionState};
 use report::records::SCHEMA;
 use report::records::types::TYPES;
 use serde_json::{Map, Value, json};
@@ -265,5 +265,6 @@ fn listed_values_are_all_of_the_model() {
     assert_listed("exchange", "transaction", states.to_vec());
     let sources = RttSource::ALL.map(RttSource::name);
     assert_listed("connection", "rtt_source", sources.to_vec());
+    assert_listed("connection", "ended_by", EndedBy::ALL.map(EndedBy::name).to_vec());
     assert_listed("tuned", "job", Job::ALL.map(Job::name).to_vec());
 }

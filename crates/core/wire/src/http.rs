@@ -47,6 +47,7 @@ pub struct HttpDecoder {
     body_role: BodyRole,
     is_head_answered: bool,
     left: bool,
+    close_requested: Option<Direction>,
     dialect: Option<&'static Dialect>,
     /// The request in progress, if its body names it.
     kept: Option<Box<Kept>>,
@@ -154,6 +155,7 @@ impl HttpDecoder {
             self.halves[Direction::ClientToServer].body = request.body;
             return Ok(());
         }
+        self.note_close(request.closes, Direction::ClientToServer);
         self.waiting.push(PendingReply {
             method: request.method,
             protocol: Protocol::Http,
@@ -198,6 +200,7 @@ impl HttpDecoder {
                 self.emit_request_end(Role::Request, false, sink);
                 self.body_role = BodyRole::Answered;
             }
+            self.note_close(response.closes, Direction::ServerToClient);
             self.keep_reply(response);
             match response.body {
                 Some(_) => Role::ReplyPart,
@@ -207,6 +210,10 @@ impl HttpDecoder {
         self.emit_message(Direction::ServerToClient, role, content, sink);
         self.halves[Direction::ServerToClient].body = response.body;
         self.left |= response.leaves;
+    }
+
+    fn note_close(&mut self, closes: bool, direction: Direction) {
+        self.close_requested = self.close_requested.or(closes.then_some(direction));
     }
 
     fn body_ends(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
@@ -345,6 +352,10 @@ impl Decoder for HttpDecoder {
 
     fn dialect(&self) -> Option<Protocol> {
         self.dialect.map(|dialect| dialect.protocol)
+    }
+
+    fn close_requested(&self) -> Option<Direction> {
+        self.close_requested
     }
 
     fn desync(&mut self, direction: Direction) {

@@ -271,6 +271,14 @@ impl Stream {
         self.decoding().protocol
     }
 
+    /// The side whose message was the first to ask for the connection's end.
+    pub fn close_requested(&self) -> Option<Direction> {
+        match &self.state {
+            State::Decoding(decoder) => decoder.close_requested(),
+            State::Detecting(_) | State::Opaque => None,
+        }
+    }
+
     pub fn decoding(&self) -> Decoding {
         let (inside, dialect) = match &self.state {
             State::Decoding(decoder) => (decoder.inside(), decoder.dialect()),

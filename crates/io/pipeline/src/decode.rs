@@ -289,6 +289,7 @@ impl Connection {
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
+        self.pairing.direction_ended(at, direction);
         if self.is_undecided() {
             return;
         }
@@ -334,6 +335,9 @@ impl Connection {
         };
         self.decode(fingerprints, out, |stream, sink| stream.finish(sink));
         let decoding = self.stream.decoding();
+        if let Some(direction) = self.stream.close_requested() {
+            self.pairing.close_requested(direction);
+        }
         self.pairing.closed(at, totals, decoding, out);
     }
 

@@ -111,4 +111,7 @@ fn loops_and_connections_of_calls_break_their_budgets() {
         let found = [check(&capture(name), "n+1"), check(&capture(name), "reconnect")];
         assert_eq!(found, [Some(loops), Some(reconnects)], "{name}");
     }
+    // The client's FIN is the first.
+    let said = report(&["read", "--all", &capture("reconnect")]);
+    assert!(said.contains("Keep connections: one HTTP client"), "{said}");
 }

@@ -115,7 +115,7 @@ fn rows_and_pages_are_counted_where_replies_tell_them() {
     assert!(text.contains("Ask for larger pages"), "{text}");
 }
 
-/// boto3 against moto over TLS 1.3, a connection for each request.
+/// boto3 against moto over TLS 1.3, which answers `Connection: close` to each request.
 #[test]
 fn with_keys_a_store_behind_https_has_names_and_findings() {
     let keys = path("keyed.keys");
@@ -133,6 +133,8 @@ fn with_keys_a_store_behind_https_has_names_and_findings() {
         &path("keyed.pcap.gz"),
     ]);
     assert_eq!(found.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&found.stdout);
+    assert!(text.contains("The server's replies end the connection"), "{text}");
 }
 
 fn statement(file: &str, name: &str) -> Value {

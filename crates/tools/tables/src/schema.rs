@@ -223,6 +223,7 @@ const CONNECTIONS: &[TableColumn] = columns![
     "client_side_rtt_ns": Integer,
     "server_side_rtt_ns": Integer,
     "rtt_source": Text,
+    "ended_by": Text,
     "client_seen": Flag,
     "server_seen": Flag,
     "client_payload_bytes": Integer,

@@ -4,7 +4,7 @@ use super::fingerprint_ids::FingerprintId;
 use super::frameworks::{Certainty, Evidence, Framework};
 use super::software::Software;
 use crate::fact::Fact;
-use model::{ConnectionId, ConnectionMap, Endpoint, Fingerprint, Phase, Tags, Timestamp};
+use model::{ConnectionId, ConnectionMap, EndedBy, Endpoint, Fingerprint, Phase, Tags, Timestamp};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub(super) struct Clients {
     opened: ConnectionMap<Opened>,
     over: HashMap<Pair, (Timestamp, ConnectionId)>,
     introduced: ConnectionMap<Introduced>,
+    /// Of connections with HTTP.
+    endings: HashMap<Pair, Endings>,
     /// Only connections with evidence of a framework.
     frameworks: ConnectionMap<Evidence>,
 }
@@ -27,6 +29,13 @@ struct Opened {
     pair: Pair,
     /// The handshake or login failed.
     is_refused: bool,
+}
+
+/// How the connections between a client host and a server ended.
+#[derive(Debug, Default)]
+struct Endings {
+    connections: u64,
+    by: HashMap<EndedBy, u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -77,6 +86,9 @@ impl Clients {
             Fact::Closed(outcome) => {
                 let pair = (outcome.client.address, outcome.server);
                 self.note_over(pair, outcome.at.after(outcome.duration), outcome.id);
+                if outcome.decoding.protocol.is_over_http() {
+                    self.note_ending(pair, outcome.ended_by);
+                }
                 if outcome.decoding.protocol.is_database() && self.introduced.len() < MAX_CONNECTIONS {
                     self.introduced.insert(
                         outcome.id,
@@ -148,6 +160,26 @@ impl Clients {
                 *first = (at, connection);
             }
         }
+    }
+
+    fn note_ending(&mut self, pair: Pair, by: Option<EndedBy>) {
+        if self.endings.len() < MAX_CONNECTIONS || self.endings.contains_key(&pair) {
+            let endings = self.endings.entry(pair).or_default();
+            endings.connections += 1;
+            if let Some(by) = by {
+                *endings.by.entry(by).or_default() += 1;
+            }
+        }
+    }
+
+    /// What ended most of the connections between the two hosts of this one.
+    pub(super) fn ended_by(&self, connection: ConnectionId) -> Option<EndedBy> {
+        let endings = self.endings.get(&self.opened.get(&connection)?.pair)?;
+        let mut most = endings
+            .by
+            .iter()
+            .filter(|(_, count)| **count * 2 > endings.connections);
+        most.next().map(|(by, _)| *by)
     }
 
     /// Whether an earlier connection between the same client host and server ended before this one

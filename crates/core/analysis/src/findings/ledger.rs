@@ -277,7 +277,10 @@ fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, 
     let words = clients
         .framework(sum.connection, fingerprint)
         .and_then(|framework| framework_remedies::find_remedy(kind, framework, software, text))
-        .unwrap_or_else(|| remedies::find_remedy(kind, software, text, sum.dependent));
+        .unwrap_or_else(|| {
+            let ended_by = clients.ended_by(sum.connection);
+            remedies::find_remedy(kind, software, text, sum.dependent, ended_by)
+        });
     match text.is_some_and(is_unseen_fingerprint) {
         true => format!("{words} {}", remedies::of_unseen(software)),
         false => words,

@@ -11,16 +11,20 @@ use super::control::Control;
 use super::frameworks;
 use super::pages::{Paging, paging};
 use super::software::Software;
-use model::{FindingKind, Protocol};
+use model::{EndedBy, FindingKind, Protocol};
 
-/// `dependent` selects the words for loops.
+/// `dependent` selects the words for loops, `ended_by` those for connections made again.
 pub(super) fn find_remedy(
     kind: FindingKind,
     software: Software,
     fingerprint: Option<&str>,
     dependent: Option<bool>,
+    ended_by: Option<EndedBy>,
 ) -> String {
-    let case = case(kind, fingerprint, dependent);
+    let case = match kind {
+        FindingKind::Reconnect => ended_by.map(Case::EndedBy),
+        _ => case(kind, fingerprint, dependent),
+    };
     row_of(kind, software, case).map_or_else(String::new, |row| row.words.to_owned())
 }
 
@@ -51,6 +55,7 @@ enum Case {
     Sequence,
     Control(Control),
     Paging(Paging),
+    EndedBy(EndedBy),
 }
 
 fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -> Option<Case> {
@@ -153,8 +158,14 @@ mod tests {
             for fingerprint in fingerprints {
                 for dependent in [Some(true), Some(false)] {
                     assert!(
-                        !find_remedy(kind, Software::Speaks(Protocol::Unknown), fingerprint, dependent)
-                            .is_empty(),
+                        !find_remedy(
+                            kind,
+                            Software::Speaks(Protocol::Unknown),
+                            fingerprint,
+                            dependent,
+                            None
+                        )
+                        .is_empty(),
                         "{kind}"
                     );
                 }
@@ -169,9 +180,24 @@ mod tests {
             Software::ConnectorJ,
             None,
             Some(false),
+            None,
         );
         assert!(words.contains("rewriteBatchedStatements=true"), "{words}");
-        let words = find_remedy(FindingKind::SmallFetch, Software::Pgjdbc, None, None);
+        let words = find_remedy(FindingKind::SmallFetch, Software::Pgjdbc, None, None, None);
         assert!(words.contains("defaultRowFetchSize"), "{words}");
+    }
+
+    #[test]
+    fn the_side_that_ends_connections_is_named() {
+        let words = |software, ended_by| find_remedy(FindingKind::Reconnect, software, None, None, ended_by);
+        for software in [Software::Web, Software::Speaks(Protocol::Dynamodb)] {
+            let of = |by| words(software, Some(by));
+            assert!(of(EndedBy::ServerHeader).starts_with("The server's replies end the connection"));
+            assert!(of(EndedBy::ClientHeader).starts_with("The client's requests end the connection"));
+            assert!(of(EndedBy::ServerFin).starts_with("The server closes the connection first"));
+            assert!(of(EndedBy::ClientFin).starts_with("Keep connections"));
+        }
+        let postgres = words(Software::Pgjdbc, Some(EndedBy::ServerFin));
+        assert!(postgres.starts_with("Keep connections in a pool"));
     }
 }

@@ -179,6 +179,7 @@ fn outcome(id: u32, protocol: Protocol, driver: Option<&str>) -> ConnectionOutco
         client_side_rtt: None,
         server_side_rtt: None,
         rtt_source: None,
+        ended_by: None,
         totals: ConnectionTotals::default(),
     }
 }

@@ -4,8 +4,8 @@ use super::record::{ReadBody, Record};
 use super::{Interner, Text};
 use model::serde_units::ns;
 use model::{
-    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, HostProcess, PerDirection,
-    PerSide, Protocol, RequestId, RttSource, Timestamp,
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, EndedBy, Endpoint, HostProcess,
+    PerDirection, PerSide, Protocol, RequestId, RttSource, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -143,6 +143,8 @@ pub(super) struct ConnectionRecord<'a> {
     server_side_rtt: Option<Duration>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rtt_source: Option<RttSource>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    ended_by: Option<EndedBy>,
     client_seen: bool,
     server_seen: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,6 +205,7 @@ impl<'a> ConnectionRecord<'a> {
             client_side_rtt: connection.client_side_rtt,
             server_side_rtt: connection.server_side_rtt,
             rtt_source: connection.rtt_source,
+            ended_by: connection.ended_by,
             client_seen,
             server_seen,
             client_payload_bytes,
@@ -257,6 +260,7 @@ impl ReadBody for ConnectionRecord<'_> {
             client_side_rtt: self.client_side_rtt,
             server_side_rtt: self.server_side_rtt,
             rtt_source: self.rtt_source,
+            ended_by: self.ended_by,
             totals: ConnectionTotals {
                 payload_bytes: PerDirection::new(
                     self.client_payload_bytes.unwrap_or(0),

@@ -65,7 +65,7 @@ types! {
     connection::ConnectionRecord<'_> => "connection":
         "id client server protocol encrypted opaque opaque_reason server_version driver settings at_ns \
          duration_ns turns exchanges statements rtt_ns client_side_rtt_ns server_side_rtt_ns rtt_source \
-         client_seen server_seen client_process server_process client_process_number server_process_number \
+         ended_by client_seen server_seen client_process server_process client_process_number server_process_number \
          client_container server_container client_payload_bytes server_payload_bytes client_packets \
          server_packets client_wire_bytes server_wire_bytes retransmitted_packets client_unseen_bytes \
          server_unseen_bytes",

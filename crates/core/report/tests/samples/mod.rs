@@ -7,7 +7,7 @@ use model::{
     Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BoundsMargin, BoundsScale, BreakEven,
     BrokenBudget, BudgetMeasure, BudgetVerdict, BulkOutcome, ByteCount, Change, Conditions, ConnectionId,
     ConnectionOutcome, ConnectionTotals, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
-    Endpoint, Evidence, Exchange, Finding, FindingKind, FindingOwners, ForbiddenWaste, HeldBack,
+    EndedBy, Endpoint, Evidence, Exchange, Finding, FindingKind, FindingOwners, ForbiddenWaste, HeldBack,
     HeldPrediction, HeldTransactions, HoldingStatement, HostProcess, Interval, LevelAdvice,
     LinkDirectionOutcome, LinkOutcome, LinkRows, MarginSource, MeasuredCells, MeasuredDurations, Operation,
     OperationGroup, OperationKind, OperationStep, Order, OrderKind, OrderOfMoves, PerDirection, PerSide,
@@ -83,6 +83,7 @@ pub fn connection() -> ConnectionOutcome {
         client_side_rtt: Some(micros(31)),
         server_side_rtt: Some(micros(10_009)),
         rtt_source: Some(RttSource::Measured),
+        ended_by: Some(EndedBy::ClientFin),
         totals: ConnectionTotals {
             payload_bytes: PerDirection::new(19_402, 401_118),
             packets: Some(PerDirection::new(236, 512)),
@@ -124,6 +125,7 @@ pub fn opaque_connection() -> ConnectionOutcome {
         client_side_rtt: None,
         server_side_rtt: None,
         rtt_source: None,
+        ended_by: None,
         totals: ConnectionTotals {
             payload_bytes: PerDirection::new(1_833, 0),
             packets: None,

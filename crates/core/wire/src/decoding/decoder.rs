@@ -80,6 +80,11 @@ pub trait Decoder {
         None
     }
 
+    /// The side whose message was the first to ask for the connection's end.
+    fn close_requested(&self) -> Option<Direction> {
+        None
+    }
+
     /// Whether bytes passed that the protocol lacks, without an error. At the beginning they
     /// suggest another protocol.
     fn has_doubts(&self) -> bool {

@@ -20,6 +20,8 @@ pub(super) struct Request<'a> {
     pub(super) target: &'a [u8],
     pub(super) body: Option<Body>,
     pub(super) expects_continue: bool,
+    /// It asks for the end of the connection.
+    pub(super) closes: bool,
     pub(super) id: Option<RequestId>,
     pub(super) span: Option<SpanId>,
     pub(super) clues: Clues<'a>,
@@ -30,6 +32,8 @@ pub(super) struct Response {
     pub(super) status: u16,
     pub(super) body: Option<Body>,
     pub(super) leaves: bool,
+    /// The connection ends after it.
+    pub(super) closes: bool,
     pub(super) clues: ReplyClues,
 }
 
@@ -91,6 +95,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
         target,
         body,
         expects_continue: fields.expects_continue,
+        closes: fields.persistence.closes(version),
         id: fields.identifiers.id(),
         span: fields.identifiers.span(),
         clues,
@@ -129,6 +134,7 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
         status,
         body,
         leaves,
+        closes: fields.persistence.closes(version) || body == Some(Body::UntilClose),
         clues,
     })
 }
@@ -140,7 +146,37 @@ struct Fields {
     chunked: bool,
     encoded: bool,
     expects_continue: bool,
+    persistence: Persistence,
     identifiers: Identifiers,
+}
+
+/// RFC 9112 section 9.3.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Persistence {
+    #[default]
+    OfVersion,
+    KeepAlive,
+    Close,
+}
+
+impl Persistence {
+    fn process_field(&mut self, value: &[u8]) {
+        for option in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+            if option.eq_ignore_ascii_case(b"close") {
+                *self = Self::Close;
+            } else if *self == Self::OfVersion && option.eq_ignore_ascii_case(b"keep-alive") {
+                *self = Self::KeepAlive;
+            }
+        }
+    }
+
+    fn closes(self, version: &[u8]) -> bool {
+        match self {
+            Self::OfVersion => version == b"HTTP/1.0",
+            Self::KeepAlive => false,
+            Self::Close => true,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -216,6 +252,8 @@ impl Fields {
                 fields.encoded = true;
             } else if name.eq_ignore_ascii_case(b"expect") {
                 fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
+            } else if name.eq_ignore_ascii_case(b"connection") {
+                fields.persistence.process_field(value);
             } else {
                 fields.identifiers.process_field(name, value);
                 other(name, value);
@@ -311,5 +349,24 @@ mod tests {
         request(b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n").expect_err("negative");
         let same = request(b"POST / HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\n").expect("the same twice");
         assert_eq!(same.body, Some(Body::Length(5)));
+    }
+
+    #[test]
+    fn a_head_may_ask_for_the_end_of_the_connection() {
+        let asked = |head: &str| request(head.as_bytes()).expect("a request").closes;
+        assert!(!asked("GET / HTTP/1.1\r\n\r\n"));
+        assert!(asked("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n"));
+        assert!(asked("GET / HTTP/1.0\r\n\r\n"));
+        assert!(!asked("GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n"));
+        let replied = |head: &str| response(head.as_bytes(), None).expect("a reply").closes;
+        assert!(!replied("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"));
+        assert!(replied(
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
+        ));
+        assert!(replied("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n"));
+        assert!(!replied(
+            "HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n"
+        ));
+        assert!(replied("HTTP/1.1 200 OK\r\n\r\n"), "its body has no length");
     }
 }

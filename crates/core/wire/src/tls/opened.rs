@@ -102,6 +102,10 @@ impl Decoder for OpenedTlsDecoder {
         self.connection.decoding()
     }
 
+    fn close_requested(&self) -> Option<Direction> {
+        self.connection.inside.close_requested()
+    }
+
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let Connection { inside, meters, .. } = &mut self.connection;
         inside.end(at, direction, &mut |message| sink(sealed(meters, message)));

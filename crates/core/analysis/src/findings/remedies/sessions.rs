@@ -3,7 +3,7 @@
 use super::super::control::Control;
 use super::super::software::Software as For;
 use super::{Case, Row, case_row, row};
-use model::{FindingKind as Kind, Protocol};
+use model::{EndedBy, FindingKind as Kind, Protocol};
 
 pub(super) const ROWS: &[Row] = &[
     case_row(
@@ -149,6 +149,28 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Postgres), For::Pgjdbc, For::Kingbase],
         "Keep connections in a pool: the application's own, or pgbouncer next to the application (not next to the database: the distance would remain).",
     ),
+    case_row(
+        Kind::Reconnect,
+        Case::EndedBy(EndedBy::ServerHeader),
+        &[For::Web, For::HttpStore],
+        "The server's replies end the connection (Connection: close, HTTP/1.0, or a body without a length), so the client cannot keep it. \
+         Switch keep-alive on in the server, or in the proxy before it: keepalive_timeout of nginx, KeepAlive of Apache, HTTP/1.1 in a \
+         program's own server.",
+    ),
+    case_row(
+        Kind::Reconnect,
+        Case::EndedBy(EndedBy::ClientHeader),
+        &[For::Web, For::HttpStore],
+        "The client's requests end the connection (Connection: close, or HTTP/1.0). Send HTTP/1.1 without that header, and keep one client \
+         object. nginx as the client: keepalive in the upstream, proxy_http_version 1.1, proxy_set_header Connection \"\".",
+    ),
+    case_row(
+        Kind::Reconnect,
+        Case::EndedBy(EndedBy::ServerFin),
+        &[For::Web, For::HttpStore],
+        "The server closes the connection first. Raise its idle timeout and its limit of requests for each connection, or those of the \
+         proxy before it: keepalive_timeout and keepalive_requests of nginx, KeepAliveTimeout and MaxKeepAliveRequests of Apache.",
+    ),
     row(
         Kind::Reconnect,
         &[For::Web],
@@ -179,8 +201,8 @@ pub(super) const ROWS: &[Row] = &[
         Case::Dependent,
         &[],
         "Different statements, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send \
-         those that do not together: a pipeline, several statements in one text, or several connections. Read related rows with a join, \
-         or cache the answers that rarely change.",
+             those that do not together: a pipeline, several statements in one text, or several connections. Read related rows with a join, \
+             or cache the answers that rarely change.",
     ),
     row(
         Kind::Sequential,
