@@ -188,6 +188,29 @@ mod tests {
     }
 
     #[test]
+    fn a_store_without_sql_hears_no_words_of_sql() {
+        let stores = Protocol::ALL.iter().copied().filter(|protocol| {
+            protocol.is_database() && (protocol.is_over_http() || *protocol == Protocol::Redis)
+        });
+        for store in stores.map(Software::Speaks) {
+            let has_sql = statements::SQL_OVER_HTTP.contains(&store);
+            for kind in [
+                FindingKind::NPlusOne,
+                FindingKind::RowByRow,
+                FindingKind::Sequential,
+            ] {
+                for dependent in [Some(true), Some(false)] {
+                    let words = find_remedy(kind, store, Some("GetItem Orders"), dependent, None);
+                    let is_of_sql =
+                        ["statement", "join", "WHERE", "addBatch"].map(|word| words.contains(word));
+                    let may_be = has_sql || is_of_sql == [false; 4];
+                    assert!(may_be, "{store:?}, {kind}: {words}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_side_that_ends_connections_is_named() {
         let words = |software, ended_by| find_remedy(FindingKind::Reconnect, software, None, None, ended_by);
         for software in [Software::Web, Software::Speaks(Protocol::Dynamodb)] {

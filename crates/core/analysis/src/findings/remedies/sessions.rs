@@ -2,6 +2,7 @@
 
 use super::super::control::Control;
 use super::super::software::Software as For;
+use super::statements::SQL_OVER_HTTP;
 use super::{Case, Row, case_row, row};
 use model::{EndedBy, FindingKind as Kind, Protocol};
 
@@ -196,13 +197,20 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         "Keep the answer for as long as the operation lasts: the same question was asked again with the same answer.",
     ),
+    case_row(Kind::Sequential, Case::Dependent, SQL_OVER_HTTP, DIFFERENT),
+    case_row(
+        Kind::Sequential,
+        Case::Dependent,
+        &[For::Web, For::HttpStore, For::Speaks(Protocol::Mongodb), For::Speaks(Protocol::Redis)],
+        "Different requests, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send those \
+         that do not need each other's results at the same time, or together if the store has a request for several. Cache the answers \
+         that rarely change.",
+    ),
     case_row(
         Kind::Sequential,
         Case::Dependent,
         &[],
-        "Different statements, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send \
-             those that do not together: a pipeline, several statements in one text, or several connections. Read related rows with a join, \
-             or cache the answers that rarely change.",
+        DIFFERENT,
     ),
     row(
         Kind::Sequential,
@@ -295,3 +303,7 @@ pub(super) const ROWS: &[Row] = &[
         "The driver can compress and did not ask for it. The property is zipLevel, with exactly this capitalisation: ziplevel is silently ignored.",
     ),
 ];
+
+const DIFFERENT: &str = "Different statements, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send \
+         those that do not together: a pipeline, several statements in one text, or several connections. Read related rows with a join, \
+         or cache the answers that rarely change.";

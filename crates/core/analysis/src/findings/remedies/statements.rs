@@ -22,15 +22,8 @@ pub(super) const ROWS: &[Row] = &[
     case_row(
         Kind::NPlusOne,
         Case::Independent,
-        &[For::Speaks(Protocol::Redis)],
+        &[For::Speaks(Protocol::Redis), For::Speaks(Protocol::Upstash)],
         "Ask once for all of them: MGET, HMGET, or a pipeline that sends all commands before it reads a reply.",
-    ),
-    case_row(
-        Kind::NPlusOne,
-        Case::Independent,
-        &[For::Web],
-        "Ask once for all of them: a request that takes a list of keys, or a batch request of the service. If it has none, send the requests \
-         at the same time.",
     ),
     case_row(
         Kind::NPlusOne,
@@ -60,12 +53,6 @@ pub(super) const ROWS: &[Row] = &[
     case_row(
         Kind::NPlusOne,
         Case::Independent,
-        &[For::Speaks(Protocol::Upstash)],
-        "Ask once for all of them: MGET, HMGET, or a pipeline.",
-    ),
-    case_row(
-        Kind::NPlusOne,
-        Case::Independent,
         &[For::Speaks(Protocol::S3)],
         "Objects are read one by one: send the requests at the same time, on several connections that are kept.",
     ),
@@ -87,26 +74,52 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Etcd)],
         "Ask once for all of them: one range over their common prefix, or a txn of several ranges.",
     ),
+    case_row(Kind::NPlusOne, Case::Independent, SQL_OVER_HTTP, JOIN),
     case_row(
         Kind::NPlusOne,
         Case::Independent,
-        &[],
-        "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
-         fetching.",
+        &[For::Web, For::HttpStore],
+        "Ask once for all of them: a request that takes a list of keys, or a batch request of the service. If it has none, send the requests \
+         at the same time.",
+    ),
+    case_row(Kind::NPlusOne, Case::Independent, &[], JOIN),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[For::Speaks(Protocol::Redis), For::Speaks(Protocol::Upstash)],
+        "It alternates with other commands and may need their results. Collect the keys first and ask once for all (MGET, a pipeline), or \
+         read both in a script on the server (EVAL).",
     ),
     case_row(
         Kind::NPlusOne,
         Case::Dependent,
-        &[For::Web],
-        "It alternates with other requests and may need their results. Collect the keys first and ask once for all, or send the requests of \
-         all keys at the same time.",
+        &[For::Speaks(Protocol::Dynamodb)],
+        "It alternates with other requests and may need their results. One Query reads all items that share a partition key, of the table \
+         or of a secondary index. Otherwise collect the keys first and ask once with BatchGetItem (100 keys).",
     ),
     case_row(
         Kind::NPlusOne,
         Case::Dependent,
-        &[],
-        "It alternates with other statements and may need their results: join it to them, or collect the keys first and ask once for all.",
+        &[For::Speaks(Protocol::Elasticsearch)],
+        "It alternates with other requests and may need their results. Collect the identifiers first and ask once: _mget, _msearch, or \
+         one search with a terms query.",
     ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[For::Speaks(Protocol::Couchdb)],
+        "It alternates with other requests and may need their results. Collect the identifiers first and ask once: _all_docs with keys. \
+         Or let a view emit the _id of the other document, and read it with include_docs=true.",
+    ),
+    case_row(Kind::NPlusOne, Case::Dependent, SQL_OVER_HTTP, JOIN_OTHERS),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[For::Web, For::HttpStore],
+        "It alternates with other requests and may need their results. Collect the keys first and ask once for all (a request with a list \
+         of keys, a batch), or send the requests of all keys at the same time.",
+    ),
+    case_row(Kind::NPlusOne, Case::Dependent, &[], JOIN_OTHERS),
     row(
         Kind::UnrewrittenBatch,
         &[For::ConnectorJ],
@@ -171,7 +184,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::RowByRow,
-        &[For::Speaks(Protocol::Redis)],
+        &[For::Speaks(Protocol::Redis), For::Speaks(Protocol::Upstash)],
         "Send the commands in a pipeline, or several keys with one command (MSET, HSET with several fields).",
     ),
     row(
@@ -179,11 +192,6 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         "The protocol is not decoded: these may be one request for each key of a list. If so, ask for all keys at once (a multi-get, a batch), \
          or send the requests without waiting for each reply.",
-    ),
-    row(
-        Kind::RowByRow,
-        &[For::Web],
-        "Write many with one request: the service's bulk or batch request. If it has none, send the requests at the same time.",
     ),
     row(
         Kind::RowByRow,
@@ -230,11 +238,13 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Firestore)],
         "Write many documents with one request: commit with several writes, or batchWrite.",
     ),
+    row(Kind::RowByRow, SQL_OVER_HTTP, INSERT_MANY),
     row(
         Kind::RowByRow,
-        &[],
-        "Write many rows with one statement, or give the driver a batch of them (addBatch, executemany).",
+        &[For::Web, For::HttpStore],
+        "Write many with one request: the service's bulk or batch request. If it has none, send the requests at the same time.",
     ),
+    row(Kind::RowByRow, &[], INSERT_MANY),
     row(
         Kind::SmallFetch,
         &[For::Pgjdbc, For::Kingbase],
@@ -356,3 +366,20 @@ pub(super) const ROWS: &[Row] = &[
          all of it with SELECT lo_get(...). Columns of type bytea need no such round trips.",
     ),
 ];
+
+/// Stores behind HTTP whose requests are SQL: the general words are theirs.
+pub(super) const SQL_OVER_HTTP: &[For] = &[
+    For::Speaks(Protocol::Clickhouse),
+    For::Speaks(Protocol::Neon),
+    For::Speaks(Protocol::Libsql),
+    For::Speaks(Protocol::Bigquery),
+    For::Speaks(Protocol::Snowflake),
+];
+
+const JOIN: &str = "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
+     fetching.";
+
+const JOIN_OTHERS: &str = "It alternates with other statements and may need their results: join it to them, or collect the keys first and ask once for all.";
+
+const INSERT_MANY: &str =
+    "Write many rows with one statement, or give the driver a batch of them (addBatch, executemany).";
