@@ -115,6 +115,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     output::warn(&warnings);
     print_ended(&output_health, &ended);
     let spared = sparing.as_ref().map(|sparing| sparing.name());
+    let named = sparing.as_ref().map_or(Ok(()), |sparing| sparing.check_named());
     let proof = sparing.map_or_else(Vec::new, |sparing| sparing.finish());
     if let Some(proof) = proof.first().filter(|_| !args.records.is_given()) {
         let printed = output::print(&report::text::sparing_view(proof, &output::style_of(false)));
@@ -138,6 +139,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         let written = write_records(format, &conditions, &ended, &proof, began.elapsed(), &warnings);
         output_health.record_written("the records on stdout are", written);
     }
+    named?;
     Ok(output_health.status(unused.status(status)))
 }
 

@@ -73,12 +73,32 @@ fn a_control_alternates_and_saves_nothing() {
 fn of_two_transactions_no_difference_is_stated() {
     let server = Postgres::start();
     let arguments = ["relay", &server.url(), "--link", "5ms", "--spare", CHILD];
-    let output = with_application(&arguments, "psql -X -q -c 'select 1'");
+    let once = "psql -X -q -c 'select relname from pg_class where oid = 1247'";
+    let output = with_application(&arguments, once);
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(
         shown.contains("Nothing is proved: none was seen that could be removed."),
         "{shown}"
     );
+}
+
+#[test]
+fn a_statement_that_never_ran_is_refused_with_those_that_did() {
+    let server = Postgres::start();
+    let wrong = "select several words from nowhere where name = 'secret'";
+    for command in ["relay", "watch"] {
+        let arguments = [command, &server.url(), "--link", "5ms", "--spare", wrong];
+        let script = ["--", "sh", "-c", "psql -X -q -c 'select relname from pg_class'"];
+        let output = longwire(&arguments).args(script).output();
+        let output = output.expect("the binary starts");
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("name = ?' did not run"),
+            "without the literal: {said}"
+        );
+        assert!(said.contains("'select relname from pg_class'"), "{said}");
+    }
 }
 
 /// Enough to observe, and to prove the loop with any scatter.

@@ -81,6 +81,15 @@ impl Sparing {
         self.operations().printed()
     }
 
+    /// # Errors
+    /// If statements ran, and none of them is the one to spare.
+    pub fn check_named(&self) -> Result<()> {
+        match self.unreadable.load(Ordering::Relaxed) {
+            0 => self.operations().check_named(),
+            _ => Ok(()),
+        }
+    }
+
     pub fn proves(&self) -> bool {
         self.operations().proves()
     }

@@ -55,11 +55,13 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let stopped = traffic.stop(status, &mut run.aggregator);
     let unused = UnusedRelays::among(&stopped.relays, &args.command);
     let mut ended = ended(stopped, &unused);
+    let named = sparing.as_ref().map_or(Ok(()), |sparing| sparing.check_named());
     if let Some(sparing) = sparing {
         ended.warnings.extend(sparing.warning());
         ended.sparing = sparing.finish();
     }
     run.finish(args.style().as_ref(), ended)?;
+    named?;
     Ok(output_health.status(unused.status(status)))
 }
 

@@ -9,6 +9,7 @@ use super::alternation::Alternation;
 use super::reading::Request;
 use super::spared::Spared;
 use super::stage::{Arm, Results, Stage};
+use anyhow::{Result, bail};
 use model::{Fingerprint, Timestamp, TransactionState};
 use proving::Proving;
 use std::collections::HashMap;
@@ -249,6 +250,21 @@ impl Operations {
             is_named: spared.names(fingerprint),
             ..Statement::default()
         })
+    }
+
+    /// # Errors
+    /// If statements ran, and none of them is the one to spare.
+    pub(super) fn check_named(&self) -> Result<()> {
+        let is_stated = matches!(self.stage.spared, Spared::Statement { .. }) && !self.proves();
+        if !is_stated || self.statements.is_empty() || self.named_statement().is_some() {
+            return Ok(());
+        }
+        let near: Vec<_> = self.stage.spared.nearest(self.statements.keys());
+        bail!(
+            "--spare: '{}' did not run. Name a statement as it is printed; the nearest that ran: {}",
+            self.printed(),
+            near.join(", ")
+        )
     }
 
     /// The first named statement that ran.

@@ -4,6 +4,8 @@ use analysis::fingerprint::Fingerprints;
 use analysis::verb::{Verb, is_trial};
 use anyhow::{Result, bail};
 use model::{Dialect, Finding, FindingKind, Fingerprint, SparingOutcome, is_unseen_fingerprint};
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +96,23 @@ impl Spared {
         }
     }
 
+    /// Up to three of `seen`, those with most of its words first.
+    pub(super) fn nearest<'a>(&self, seen: impl Iterator<Item = &'a Fingerprint>) -> Vec<String> {
+        let Self::Statement { pieces, .. } = self else {
+            return Vec::new();
+        };
+        let wanted: HashSet<&str> = pieces.iter().flat_map(|piece| words(piece)).collect();
+        let shared = |text: &Fingerprint| {
+            let text = text.to_lowercase();
+            let own: HashSet<&str> = words(&text).collect();
+            wanted.intersection(&own).count()
+        };
+        let mut seen: Vec<_> = seen.map(|text| (Reverse(shared(text)), text)).collect();
+        seen.sort_unstable();
+        let nearest = seen.iter().take(MAX_NEAREST);
+        nearest.map(|(_, text)| format!("'{text}'")).collect()
+    }
+
     /// Without literals, unless they are kept. `seen` is a statement that it names.
     pub(super) fn printed(&self, seen: Option<&Fingerprint>) -> String {
         match self {
@@ -111,6 +130,11 @@ impl Spared {
             },
         }
     }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty())
 }
 
 /// Statements of one word are known: `commit`, `PING`.
@@ -167,6 +191,7 @@ const DIALECTS: [Dialect; 7] = [
 ];
 
 const KINDS: &str = "n+1, row-by-row, unrewritten-batch, reconnect or control";
+const MAX_NEAREST: usize = 3;
 /// As for a finding.
 const LOOP: u32 = 3;
 
@@ -187,6 +212,27 @@ mod tests {
             assert!(spared.names(printed), "{text}");
             assert!(!spared.names("delete from customers where id = ?"), "{text}");
         }
+    }
+
+    #[test]
+    fn the_nearest_statements_share_most_words() {
+        let seen = [
+            "commit",
+            "select name from customers where id = ?",
+            "select ?",
+            "begin",
+        ];
+        let seen: Vec<Fingerprint> = seen.into_iter().map(Arc::from).collect();
+        let spared = Spared::parse("select nome FROM customers", false).expect("a statement");
+        let nearest = spared.nearest(seen.iter());
+        assert_eq!(
+            nearest,
+            [
+                "'select name from customers where id = ?'",
+                "'select ?'",
+                "'begin'"
+            ]
+        );
     }
 
     #[test]
