@@ -268,7 +268,7 @@ protocols! {
         name: "http2",
         aliases: &["h2", "h2c", "grpc"],
         ports: &[2379, 50051],
-        schemes: &[UrlScheme { words: &["grpc", "h2c"], ..scheme("http2", 80) }],
+        schemes: &[scheme("http2", 80), scheme("grpc", 80)],
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Requests,

@@ -3,6 +3,7 @@
 use crate::address::one_to_listen;
 use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
+use model::Protocol;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -64,7 +65,7 @@ impl RelayTexts {
     /// When a target, an address or a link cannot be parsed, or matches no target.
     pub fn plan(&self) -> Result<Vec<PlannedRelay>> {
         let targets = self.parsed()?;
-        let names = names(&targets);
+        let names = Names::of(&targets);
         let (named_links, plain_links) = assigned("--link", &self.link, &names, |text| {
             Ok(text.parse::<LinkDescription>()?)
         })?;
@@ -72,13 +73,13 @@ impl RelayTexts {
             plain_links.len() <= 1,
             "--link is given {} times for all targets: name the one each is for, --link {}=LINK",
             plain_links.len(),
-            names.first().map_or("", String::as_str)
+            names.all.first().map_or("", String::as_str)
         );
         let listens = self.listens(&names)?;
         let only_the_application = targets
             .iter()
             .all(|target| target.scheme.protocol().carries_requests());
-        let planned = names.into_iter().zip(targets).map(|(name, target)| {
+        let planned = names.all.into_iter().zip(targets).map(|(name, target)| {
             let for_all = only_the_application || !target.scheme.protocol().carries_requests();
             PlannedRelay {
                 listen: listens.get(&name).copied().unwrap_or(ANY_PORT),
@@ -107,12 +108,12 @@ impl RelayTexts {
     }
 
     /// Listening addresses by target; addresses without a name follow the order of the targets.
-    fn listens(&self, names: &[String]) -> Result<HashMap<String, SocketAddr>> {
+    fn listens(&self, names: &Names) -> Result<HashMap<String, SocketAddr>> {
         let (mut listens, plain_listens) = assigned("--listen", &self.listen, names, |text| {
             one_to_listen(text, Some(ANY_PORT.port()))
         })?;
         let mut plain_listens = plain_listens.into_iter();
-        for name in names {
+        for name in &names.all {
             if !listens.contains_key(name)
                 && let Some(listen) = plain_listens.next()
             {
@@ -130,18 +131,54 @@ impl RelayTexts {
 /// A free port of this host alone.
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-fn names(targets: &[Target]) -> Vec<String> {
-    let mut seen: HashMap<&str, u32> = HashMap::new();
-    let names = targets.iter().map(|target| {
-        let scheme = target.scheme.name();
-        let count = seen.entry(scheme).or_default();
-        *count += 1;
-        match *count {
-            1 => scheme.to_owned(),
-            count => format!("{scheme}{count}"),
+#[derive(Debug)]
+struct Names {
+    all: Vec<String>,
+    protocols: Vec<Protocol>,
+}
+
+impl Names {
+    fn of(targets: &[Target]) -> Self {
+        let is_scheme = |name: &str| targets.iter().any(|target| target.scheme.name() == name);
+        let mut all: Vec<String> = Vec::new();
+        for target in targets {
+            let scheme = target.scheme.name();
+            let numbered = (2..).map(|number| format!("{scheme}{number}"));
+            let mut free = numbered.filter(|name| !is_scheme(name) && !all.contains(name));
+            let name = match all.iter().any(|name| name == scheme) {
+                true => free.next(),
+                false => None,
+            };
+            all.push(name.unwrap_or_else(|| scheme.to_owned()));
         }
-    });
-    names.collect()
+        let protocols = targets.iter().map(|target| target.scheme.protocol());
+        Self {
+            protocols: protocols.collect(),
+            all,
+        }
+    }
+
+    /// The target with this name. Any word for a protocol counts as that of its first target, and with
+    /// a number n behind it as that of the n-th.
+    fn find(&self, word: &str) -> Option<&String> {
+        let exact = self.all.iter().find(|name| *name == word);
+        exact.or_else(|| {
+            let (protocol, number) = protocol_of(word)?;
+            let mut named = self.all.iter().zip(&self.protocols);
+            let mut of_protocol = named.by_ref().filter(|(_, of)| **of == protocol);
+            of_protocol.nth(number - 1).map(|(name, _)| name)
+        })
+    }
+}
+
+/// Some words for protocols end with a digit.
+fn protocol_of(word: &str) -> Option<(Protocol, usize)> {
+    let whole = Scheme::from_word(word).map(|scheme| (scheme.protocol(), 1));
+    whole.or_else(|| {
+        let stem = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        let number = word.get(stem.len()..)?.parse().ok().filter(|number| *number > 0)?;
+        Some((Scheme::from_word(stem)?.protocol(), number))
+    })
 }
 
 /// The values of a flag by target, and those without a name. No link or address begins with a
@@ -149,32 +186,26 @@ fn names(targets: &[Target]) -> Vec<String> {
 fn assigned<T>(
     flag: &str,
     values: &[String],
-    names: &[String],
+    names: &Names,
     parse: fn(&str) -> Result<T>,
 ) -> Result<(HashMap<String, T>, Vec<T>)> {
     let mut named = HashMap::new();
     let mut plain = Vec::new();
     for value in values {
         let (name, rest) = value.split_once('=').unwrap_or_default();
-        if names.iter().any(|known| known == name) {
+        if let Some(name) = names.find(name) {
             let given = parse(rest).with_context(|| format!("{flag} '{value}'"))?;
-            if named.insert(name.to_owned(), given).is_some() {
+            if named.insert(name.clone(), given).is_some() {
                 bail!("{flag} {name}= is given twice: give it once");
             }
-        } else if is_name_of_a_target(name) {
-            let names = names.join(", ");
+        } else if protocol_of(name).is_some() {
+            let names = names.all.join(", ");
             bail!("{flag} '{value}': no target is called {name}, they are called {names}");
         } else {
             plain.push(parse(value).with_context(|| format!("{flag} '{value}'"))?);
         }
     }
     Ok((named, plain))
-}
-
-/// Whether a target can have this name.
-fn is_name_of_a_target(word: &str) -> bool {
-    let scheme = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    Scheme::all().any(|known| known.name() == scheme)
 }
 
 #[cfg(test)]
@@ -254,6 +285,30 @@ mod tests {
         );
         let alone = planned(&PAGE[..1], &[], &["rtt=40ms"]).expect("it is understood");
         assert_eq!(shown(&alone), [target("http", 0, "rtt=40ms")]);
+    }
+
+    #[test]
+    fn any_word_for_a_protocol_names_its_target() {
+        let targets = ["http://a", "http://b", "grpc://c:1", "http2://d", "postgres://e"];
+        let links = [
+            "h2c=rtt=3ms",
+            "h2=rtt=4ms",
+            "http3=rtt=2ms",
+            "postgresql=rtt=5ms",
+        ];
+        assert!(refusal(&targets, &[], &links).contains("grpc= is given twice"));
+        let links = ["grpc=rtt=3ms", "http2=rtt=4ms", "http3=rtt=2ms", "pg=rtt=5ms"];
+        let planned = planned(&targets, &[], &links).expect("it is understood");
+        let expected = [
+            target("http", 0, ""),
+            target("http3", 0, "rtt=2ms"),
+            target("grpc", 0, "rtt=3ms"),
+            target("http2", 0, "rtt=4ms"),
+            target("postgres", 0, "rtt=5ms"),
+        ];
+        assert_eq!(shown(&planned), expected);
+        let alone = super::tests::planned(&["grpc://c:1"], &[], &["h2c=rtt=3ms"]);
+        assert_eq!(shown(&alone.expect("it is understood")), [target("grpc", 0, "rtt=3ms")]);
     }
 
     #[test]

@@ -35,6 +35,11 @@ impl Scheme {
         })
     }
 
+    /// The scheme with this name, or another word of URLs for it.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::named(word, false).ok().map(|(scheme, _)| scheme)
+    }
+
     /// The scheme of a URL, and the port if the URL has none.
     pub(super) fn named(name: &str, jdbc: bool) -> Result<(Self, Option<u16>), TargetError> {
         let word = database_of(name);
