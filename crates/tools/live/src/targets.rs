@@ -176,7 +176,11 @@ fn protocol_of(word: &str) -> Option<(Protocol, usize)> {
     let whole = Scheme::from_word(word).map(|scheme| (scheme.protocol(), 1));
     whole.or_else(|| {
         let stem = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
-        let number = word.get(stem.len()..)?.parse().ok().filter(|number| *number > 0)?;
+        let number = word
+            .get(stem.len()..)?
+            .parse()
+            .ok()
+            .filter(|number| *number > 0)?;
         Some((Scheme::from_word(stem)?.protocol(), number))
     })
 }
@@ -290,12 +294,7 @@ mod tests {
     #[test]
     fn any_word_for_a_protocol_names_its_target() {
         let targets = ["http://a", "http://b", "grpc://c:1", "http2://d", "postgres://e"];
-        let links = [
-            "h2c=rtt=3ms",
-            "h2=rtt=4ms",
-            "http3=rtt=2ms",
-            "postgresql=rtt=5ms",
-        ];
+        let links = ["h2c=rtt=3ms", "h2=rtt=4ms", "http3=rtt=2ms", "postgresql=rtt=5ms"];
         assert!(refusal(&targets, &[], &links).contains("grpc= is given twice"));
         let links = ["grpc=rtt=3ms", "http2=rtt=4ms", "http3=rtt=2ms", "pg=rtt=5ms"];
         let planned = planned(&targets, &[], &links).expect("it is understood");
@@ -308,7 +307,10 @@ mod tests {
         ];
         assert_eq!(shown(&planned), expected);
         let alone = super::tests::planned(&["grpc://c:1"], &[], &["h2c=rtt=3ms"]);
-        assert_eq!(shown(&alone.expect("it is understood")), [target("grpc", 0, "rtt=3ms")]);
+        assert_eq!(
+            shown(&alone.expect("it is understood")),
+            [target("grpc", 0, "rtt=3ms")]
+        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl HttpDecoder {
         }
         if let Some(waiting) = self.waiting.back_mut() {
             waiting.protocol = dialect.protocol;
-            waiting.reads = (dialect.reads)(&name);
+            waiting.reads = dialect.reads.of_request(&name);
         }
         let content = Content::Call {
             text: &name,

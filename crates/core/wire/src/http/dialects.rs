@@ -24,6 +24,7 @@ pub(super) use reply::Reads;
 
 use super::head::Request;
 use model::{CallSyntax, Protocol};
+use reply::Reading;
 
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -32,8 +33,7 @@ pub(super) struct Dialect {
     /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
     answers: fn(&[u8], &[u8]) -> bool,
-    /// Takes the name of the request.
-    pub(super) reads: fn(&[u8]) -> Reads,
+    pub(super) reads: Reading,
 }
 
 impl Dialect {
@@ -47,7 +47,7 @@ impl Dialect {
             recognise,
             name,
             answers: |_, _| false,
-            reads: |_| Reads::Nothing,
+            reads: Reading::Same(Reads::Nothing),
         }
     }
 }

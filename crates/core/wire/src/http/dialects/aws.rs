@@ -1,21 +1,15 @@
 //! Services of AWS: DynamoDB, S3, and those that name their operation.
 
-use super::reply::{MatchText, Reads, Sign};
+use super::reply::{MatchText, Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const DYNAMODB: Dialect = Dialect {
-    reads: |_| {
-        Reads::Members(
-            const {
-                &[
-                    Sign::failed(1, b"UnprocessedKeys"),
-                    Sign::failed(1, b"UnprocessedItems"),
-                    Sign::rows(1, b"Count"),
-                ]
-            },
-        )
-    },
+    reads: Reading::Same(Reads::Members(&[
+        Sign::failed(1, b"UnprocessedKeys"),
+        Sign::failed(1, b"UnprocessedItems"),
+        Sign::rows(1, b"Count"),
+    ])),
     ..Dialect::new(
         Protocol::Dynamodb,
         |call| Fit::in_body(call.clues.amz_target.starts_with(b"DynamoDB")),
@@ -25,10 +19,10 @@ pub(super) const DYNAMODB: Dialect = Dialect {
 
 pub(super) const S3: Dialect = Dialect {
     // Objects deleted together, and uploads put together, fail in a reply of success.
-    reads: |name| match name.starts_with(b"POST ") {
+    reads: Reading::ByName(|name| match name.starts_with(b"POST ") {
         true => Reads::Text(MatchText::Anywhere(b"<Error>")),
         false => Reads::Nothing,
-    },
+    }),
     ..Dialect::new(
         Protocol::S3,
         |call| Fit::named(call.clues.amz_target.is_empty() && is_s3(call)),
@@ -37,18 +31,12 @@ pub(super) const S3: Dialect = Dialect {
 };
 
 pub(super) const AWS: Dialect = Dialect {
-    reads: |_| {
-        Reads::Members(
-            const {
-                &[
-                    Sign::failed(1, b"Failed"),
-                    Sign::failed(1, b"FailedPutCount"),
-                    Sign::failed(1, b"FailedRecordCount"),
-                    Sign::failed(1, b"FailedEntryCount"),
-                ]
-            },
-        )
-    },
+    reads: Reading::Same(Reads::Members(&[
+        Sign::failed(1, b"Failed"),
+        Sign::failed(1, b"FailedPutCount"),
+        Sign::failed(1, b"FailedRecordCount"),
+        Sign::failed(1, b"FailedEntryCount"),
+    ])),
     ..Dialect::new(
         Protocol::Aws,
         |call| match (call.clues.amz_target, service(call)) {

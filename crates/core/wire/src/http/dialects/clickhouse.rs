@@ -1,6 +1,6 @@
 //! ClickHouse's HTTP interface: a statement is in the parameter `query` or in the body.
 
-use super::reply::{MatchText, Reads};
+use super::reply::{MatchText, Reading, Reads};
 use super::{Call, Dialect, Fit, target};
 use model::{CallSyntax, Protocol};
 
@@ -10,7 +10,7 @@ pub(super) const ROW: Dialect = Dialect {
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(b"x-clickhouse-"))
     },
     // An exception after the first rows ends the body.
-    reads: |_| Reads::Text(MatchText::LastLine(b"Code: ", b"DB::Exception")),
+    reads: Reading::Same(Reads::Text(MatchText::LastLine(b"Code: ", b"DB::Exception"))),
     ..Dialect::new(Protocol::Clickhouse, recognise, name)
 };
 

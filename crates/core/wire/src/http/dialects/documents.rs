@@ -1,6 +1,6 @@
 //! Stores of keys and documents: etcd, Firestore, CouchDB.
 
-use super::reply::{Reads, Sign};
+use super::reply::{Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
@@ -12,7 +12,7 @@ pub(super) const ETCD: Dialect = Dialect::new(
 
 pub(super) const FIRESTORE: Dialect = Dialect {
     // The fields of a document may have any name.
-    reads: |name| match name.split(|&byte| byte == b' ').next() {
+    reads: Reading::ByName(|name| match name.split(|&byte| byte == b' ').next() {
         Some(b"list") => Reads::Members(const { &[Sign::row(2, b"name")] }),
         Some(b"batchWrite") => Reads::Members(const { &[Sign::failed(2, b"code")] }),
         Some(b"runQuery") => {
@@ -20,7 +20,7 @@ pub(super) const FIRESTORE: Dialect = Dialect {
         }
         Some(b"batchGet") => Reads::Members(const { &[Sign::failed(1, b"error"), Sign::row(1, b"found")] }),
         _ => Reads::Nothing,
-    },
+    }),
     ..Dialect::new(
         Protocol::Firestore,
         |call| match firestore_documents(call.path) {
@@ -34,10 +34,10 @@ pub(super) const FIRESTORE: Dialect = Dialect {
 pub(super) const COUCHDB: Dialect = Dialect {
     answers: |name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"CouchDB"),
     // A document may have such a member too.
-    reads: |name| match name.starts_with(b"bulk_docs") {
+    reads: Reading::ByName(|name| match name.starts_with(b"bulk_docs") {
         true => Reads::Members(const { &[Sign::failed(1, b"error")] }),
         false => Reads::Nothing,
-    },
+    }),
     ..Dialect::new(
         Protocol::Couchdb,
         |call| Fit::in_body(is_couchdb(call)),

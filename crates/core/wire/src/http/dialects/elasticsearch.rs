@@ -1,20 +1,22 @@
 //! Elasticsearch and OpenSearch.
 
-use super::reply::{Reads, Sign};
+use super::reply::{Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const ROW: Dialect = Dialect {
     answers: |name, value| name.eq_ignore_ascii_case(b"x-elastic-product") && value == b"Elasticsearch",
-    reads: |name| match name.split(|byte| matches!(byte, b' ' | b'?')).next() {
-        Some(b"bulk") => Reads::Members(const { &[Sign::failed(1, b"errors")] }),
-        Some(b"msearch" | b"mget") => Reads::Members(const { &[Sign::failed(2, b"error")] }),
-        // Of failed shards the hits are missing.
-        Some(b"search" | b"scroll") => {
-            Reads::Members(const { &[Sign::failed(2, b"failed"), Sign::row(3, b"_id")] })
-        }
-        _ => Reads::Nothing,
-    },
+    reads: Reading::ByName(
+        |name| match name.split(|byte| matches!(byte, b' ' | b'?')).next() {
+            Some(b"bulk") => Reads::Members(const { &[Sign::failed(1, b"errors")] }),
+            Some(b"msearch" | b"mget") => Reads::Members(const { &[Sign::failed(2, b"error")] }),
+            // Of failed shards the hits are missing.
+            Some(b"search" | b"scroll") => {
+                Reads::Members(const { &[Sign::failed(2, b"failed"), Sign::row(3, b"_id")] })
+            }
+            _ => Reads::Nothing,
+        },
+    ),
     ..Dialect::new(Protocol::Elasticsearch, |call| Fit::in_body(is_it(call)), name)
 };
 

@@ -1,6 +1,6 @@
 //! Stores of time series: InfluxDB and Prometheus.
 
-use super::reply::{Reads, Sign};
+use super::reply::{Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, target, words};
 use model::{CallSyntax, Protocol};
 
@@ -8,12 +8,15 @@ pub(super) const INFLUXDB: Dialect = Dialect {
     answers: |name, _| {
         name.eq_ignore_ascii_case(b"x-influxdb-version") || name.eq_ignore_ascii_case(b"x-influxdb-build")
     },
-    reads: |_| Reads::Members(const { &[Sign::failed(1, b"error"), Sign::failed(2, b"error")] }),
+    reads: Reading::Same(Reads::Members(&[
+        Sign::failed(1, b"error"),
+        Sign::failed(2, b"error"),
+    ])),
     ..Dialect::new(Protocol::Influxdb, recognise_influxdb, name_influxdb)
 };
 
 pub(super) const PROMETHEUS: Dialect = Dialect {
-    reads: |_| Reads::Members(const { &[Sign::failed_if(1, b"status", b"\"error\"")] }),
+    reads: Reading::Same(Reads::Members(&[Sign::failed_if(1, b"status", b"\"error\"")])),
     ..Dialect::new(Protocol::Prometheus, recognise_prometheus, name_prometheus)
 };
 

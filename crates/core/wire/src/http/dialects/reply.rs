@@ -3,6 +3,23 @@
 use super::json;
 use super::kept::KeptBody;
 
+/// What a dialect's replies say.
+#[derive(Debug)]
+pub(in crate::http) enum Reading {
+    Same(Reads),
+    /// Takes the name of the request.
+    ByName(fn(&[u8]) -> Reads),
+}
+
+impl Reading {
+    pub(in crate::http) fn of_request(&self, name: &[u8]) -> Reads {
+        match self {
+            Self::Same(reads) => *reads,
+            Self::ByName(of) => of(name),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) enum Reads {
     Nothing,
@@ -152,7 +169,7 @@ mod tests {
         let dialect = ROWS.iter().find(|row| row.protocol == protocol).expect("a row");
         let mut kept = KeptBody::with_end();
         kept.add(body.as_bytes(), body.len() as u64);
-        let outcome = (dialect.reads)(name.as_bytes()).outcome(&kept);
+        let outcome = dialect.reads.of_request(name.as_bytes()).outcome(&kept);
         (
             outcome.error.map(|error| String::from_utf8(error).expect("text")),
             outcome.rows,
@@ -176,7 +193,7 @@ mod tests {
         let line = "Code: 241. DB::Exception: Memory limit exceeded";
         let body = "1\n".repeat(9_000) + line;
         for size in [1, 7, 5_000, body.len()] {
-            let reads = (clickhouse::ROW.reads)(b"");
+            let reads = clickhouse::ROW.reads.of_request(b"");
             let mut kept = reads.body();
             for piece in body.as_bytes().chunks(size) {
                 kept.add(piece, piece.len() as u64);

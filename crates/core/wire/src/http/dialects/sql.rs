@@ -1,12 +1,15 @@
 //! SQL in JSON: Neon, libSQL (Turso), BigQuery, Snowflake.
 
-use super::reply::{Reads, Sign};
+use super::reply::{Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const NEON: Dialect = Dialect {
     // Several statements have a result each.
-    reads: |_| Reads::Members(const { &[Sign::rows(1, b"rowCount"), Sign::rows(2, b"rowCount")] }),
+    reads: Reading::Same(Reads::Members(&[
+        Sign::rows(1, b"rowCount"),
+        Sign::rows(2, b"rowCount"),
+    ])),
     ..Dialect::new(
         Protocol::Neon,
         |call| Fit::in_body(call.clues.is_marked(Protocol::Neon) && call.path == b"/sql"),
@@ -15,7 +18,7 @@ pub(super) const NEON: Dialect = Dialect {
 };
 
 pub(super) const LIBSQL: Dialect = Dialect {
-    reads: |_| Reads::Members(const { &[Sign::failed(2, b"error")] }),
+    reads: Reading::Same(Reads::Members(&[Sign::failed(2, b"error")])),
     ..Dialect::new(
         Protocol::Libsql,
         |call| Fit::if_body(call.is_post() && PIPELINES.contains(&call.path)),
@@ -28,18 +31,12 @@ pub(super) const LIBSQL: Dialect = Dialect {
 };
 
 pub(super) const BIGQUERY: Dialect = Dialect {
-    reads: |_| {
-        Reads::Members(
-            const {
-                &[
-                    Sign::failed(1, b"errors"),
-                    Sign::failed(1, b"insertErrors"),
-                    Sign::failed(2, b"errorResult"),
-                    Sign::row(2, b"f"),
-                ]
-            },
-        )
-    },
+    reads: Reading::Same(Reads::Members(&[
+        Sign::failed(1, b"errors"),
+        Sign::failed(1, b"insertErrors"),
+        Sign::failed(2, b"errorResult"),
+        Sign::row(2, b"f"),
+    ])),
     ..Dialect::new(
         Protocol::Bigquery,
         |call| match call.path.starts_with(b"/bigquery/v2/projects/") {
@@ -51,16 +48,10 @@ pub(super) const BIGQUERY: Dialect = Dialect {
 };
 
 pub(super) const SNOWFLAKE: Dialect = Dialect {
-    reads: |_| {
-        Reads::Members(
-            const {
-                &[
-                    Sign::failed_if(1, b"success", b"false"),
-                    Sign::rows(2, b"returned"),
-                ]
-            },
-        )
-    },
+    reads: Reading::Same(Reads::Members(&[
+        Sign::failed_if(1, b"success", b"false"),
+        Sign::rows(2, b"returned"),
+    ])),
     ..Dialect::new(Protocol::Snowflake, recognise_snowflake, name_query)
 };
 

@@ -1,11 +1,11 @@
 //! Upstash: commands of Redis as arrays of JSON.
 
-use super::reply::{Reads, Sign};
+use super::reply::{Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const ROW: Dialect = Dialect {
-    reads: |_| Reads::Members(const { &[Sign::failed(1, b"error")] }),
+    reads: Reading::Same(Reads::Members(&[Sign::failed(1, b"error")])),
     ..Dialect::new(
         Protocol::Upstash,
         |call| {

@@ -1,12 +1,12 @@
 //! Programs that call databases: PostgREST (Supabase) and GraphQL.
 
-use super::reply::{Reads, Sign};
+use super::reply::{Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, push_words, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const POSTGREST: Dialect = Dialect {
     answers: |name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"postgrest"),
-    reads: |_| Reads::ContentRange,
+    reads: Reading::Same(Reads::ContentRange),
     ..Dialect::new(
         Protocol::Postgrest,
         |call| {
@@ -27,7 +27,7 @@ pub(super) const POSTGREST: Dialect = Dialect {
 
 pub(super) const GRAPHQL: Dialect = Dialect {
     // Also of each of several operations.
-    reads: |_| Reads::Members(const { &[Sign::failed(1, b"errors")] }),
+    reads: Reading::Same(Reads::Members(&[Sign::failed(1, b"errors")])),
     ..Dialect::new(
         Protocol::Graphql,
         |call| {
