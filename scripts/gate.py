@@ -32,6 +32,8 @@ PHASES = [
     ("formatting", "cargo fmt --all --check"),
     ("lints", f"cargo clippy --workspace --all-targets --locked {ORACLE} -- -D warnings"),
     ("without oracle", "cargo check --package longwire --locked"),
+    # Checked, not linked: libFuzzer itself is not built, which needs a nightly toolchain and a minute.
+    ("fuzz targets", 'CUSTOM_LIBFUZZER_PATH=/dev/null cargo check --manifest-path fuzz/Cargo.toml --locked --target-dir "${CARGO_TARGET_DIR:-target}"'),
     ("links of docs", 'RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked --quiet'),
     ("build", f"{TESTS} --no-run"),
     ("tests", f". scripts/capture-right.sh && {TESTS} --test-threads {TESTS_AT_ONCE}"),

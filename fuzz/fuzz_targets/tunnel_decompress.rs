@@ -1,7 +1,7 @@
 //! What a tunnel's decompressor makes of anything: an error, or at most a chunk. What a compressor makes comes back.
 //!
 //! An input is a sequence of steps: a byte, a two-byte length, most significant first, and so many bytes. Bits 0-3 of the byte are a
-//! level, bit 4 forgets first, bit 5 hands the bytes themselves to a decompressor, as LZ4 or (bit 6) Zstandard.
+//! level, bit 4 forgets first, bit 5 hands the bytes themselves to a decompressor, as stored or (bit 6) Zstandard.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
         let (bytes, behind) = behind.split_at(length.min(MAX_CHUNK_BYTES).min(behind.len()));
         rest = behind;
         if flags & 0x20 != 0 {
-            let coding = if flags & 0x40 == 0 { Coding::Lz4 } else { Coding::Zstd };
+            let coding = if flags & 0x40 == 0 { Coding::Stored } else { Coding::Zstd };
             check_hostile(&mut hostile, coding, flags & 0x10 != 0, bytes);
         } else {
             check_own(&mut near, &mut far, *flags, bytes);
