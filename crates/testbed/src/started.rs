@@ -127,8 +127,14 @@ impl Started {
 
     /// Sends SIGINT and returns the status and the captured output.
     #[track_caller]
-    pub fn interrupt(mut self) -> Output {
+    pub fn interrupt(self) -> Output {
         self.signal(libc::SIGINT);
+        self.output()
+    }
+
+    /// Waits until it closes its stdout and ends.
+    #[track_caller]
+    pub fn output(mut self) -> Output {
         let mut stdout = Vec::new();
         if let Some(mut piped) = self.process.stdout.take() {
             piped.read_to_end(&mut stdout).expect("it can be read");

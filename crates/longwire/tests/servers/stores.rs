@@ -6,14 +6,12 @@ mod grpc;
 mod mongodb;
 
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use testbed::binary::{done, longwire, number, of_type, records, records_among, run, shown};
 use testbed::process::free_port;
 use testbed::waiting::wait_until_listening;
-use testbed::{Capture, Started};
+use testbed::{Capture, Started, http};
 
 /// Documents of a page.
 const DOCUMENTS: u64 = 10;
@@ -62,13 +60,12 @@ impl Store<'_> {
         let mut command = Command::new(program);
         let variable = format!("LONGWIRE_{}_PORT", self.scheme.to_uppercase());
         command.args(words).env(variable, self.port.to_string());
-        let mut program = Started::heard(command.stdout(Stdio::piped()));
+        let program = Started::heard(command.stdout(Stdio::piped()));
         wait_until_listening(port);
         request_pages(port, path);
-        let mut text = String::new();
-        let stdout = program.child().stdout.as_mut().expect("it is piped");
-        stdout.read_to_string(&mut text).expect("text");
-        let counts: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}", program.said()));
+        let output = program.output();
+        let counts = serde_json::from_slice(&output.stdout);
+        let counts: Value = counts.unwrap_or_else(|_| panic!("{}", shown(&output)));
         Near {
             capture: capture.stop(),
             counted: ["requests", "replies"].map(|key| number(&counts, key)),
@@ -83,21 +80,12 @@ impl Store<'_> {
         let mut command = longwire(&["watch", "--json", "--quiet", &page, &self.url(), "--link", &link]);
         let program = self.program(port, PATHS.len() * PAGES);
         command.arg("--").args(program).stdout(Stdio::piped());
-        let (mut running, relay) = Started::listening(&mut command, "relaying ");
+        let (running, relay) = Started::listening(&mut command, "relaying ");
         wait_until_listening(port);
         for (path, _) in PATHS {
             request_pages(relay.port(), path);
         }
-        let mut stdout = Vec::new();
-        let output = running.child().stdout.as_mut().expect("it is piped");
-        output.read_to_end(&mut stdout).expect("it can be read");
-        let status = running.child().wait().expect("it ends");
-        let stderr = running.said().into_bytes();
-        let output = Output {
-            status,
-            stdout,
-            stderr,
-        };
+        let output = running.output();
         done(&output);
         records_among(&output)
     }
@@ -193,13 +181,7 @@ fn answers(url: &str) {
 
 fn request_pages(port: u16, path: &str) {
     for _ in 0..PAGES {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
-        stream
-            .write_all(request.as_bytes())
-            .expect("it takes the request");
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).expect("the page comes");
-        assert!(reply.ends_with(&format!("\n{DOCUMENTS} documents\n")), "{reply}");
+        let page = http::get(port, path, "*/*").expect("the page comes");
+        assert_eq!(page.text(), format!("{DOCUMENTS} documents\n"));
     }
 }

@@ -120,17 +120,19 @@ fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<
 /// ten pauses are within half and twice the median. Of independent requests, which come at random
 /// times, less than half are.
 fn is_steady(view: &OperationView<'_>, found: Loop, pause: Duration) -> bool {
+    if found.rounds < MIN_STEADY_ROUNDS || pause > MAX_STEADY_PAUSE {
+        return false;
+    }
     let turns = view.turns.all.get(found.all()).unwrap_or_default();
     let pauses = || round_pauses(turns, found.period);
     let alike = pauses()
         .filter(|one| (pause / 2..=pause * 2).contains(one))
         .count();
-    let exchanges = found.all().filter_map(|turn| view.exchange(turn));
-    let waits = exchanges.map(|exchange| exchange.ended().since(exchange.at));
-    found.rounds >= MIN_STEADY_ROUNDS
-        && pause <= MAX_STEADY_PAUSE
-        && alike * 10 >= pauses().count() * 7
-        && Some(pause) <= model::median(waits)
+    let waits = || {
+        let exchanges = found.all().filter_map(|turn| view.exchange(turn));
+        exchanges.map(|exchange| exchange.ended().since(exchange.at))
+    };
+    alike * 10 >= pauses().count() * 7 && Some(pause) <= model::median(waits())
 }
 
 fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<u64> {

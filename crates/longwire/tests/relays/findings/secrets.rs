@@ -8,6 +8,7 @@ mod stores;
 
 use crate::findings::{done, longwire, records};
 use conversations::Conversation;
+use model::Protocol;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -19,27 +20,13 @@ const PASSWORD: &str = "kestrel";
 const USER: &str = "mallory";
 /// Appears in statements, and is kept if literals are kept.
 const LITERAL: &str = "osprey";
-const PROTOCOLS: [&str; 8] = [
-    "postgres", "mysql", "redis", "oracle", "informix", "drda", "tds", "http",
-];
-/// Protocols of [`stores`].
-const STORES: [&str; 16] = [
-    "mongodb",
-    "http2",
-    "dynamodb",
-    "s3",
-    "aws",
-    "clickhouse",
-    "elasticsearch",
-    "influxdb",
-    "prometheus",
-    "couchdb",
-    "neon",
-    "libsql",
-    "upstash",
-    "postgrest",
-    "graphql",
-    "snowflake",
+/// Protocols without a conversation.
+const UNSPOKEN: [Protocol; 5] = [
+    Protocol::Etcd,
+    Protocol::Bigquery,
+    Protocol::Firestore,
+    Protocol::Fastcgi,
+    Protocol::Tls,
 ];
 
 #[test]
@@ -104,10 +91,9 @@ fn no_password_of_a_login_message_reaches_an_output() {
     }
     let read = records(&done(longwire(&["read", "--json"]).arg(capture.path())));
     let spoken: Vec<&Value> = read.iter().map(|record| &record["protocol"]).collect();
-    let missing: Vec<&str> = PROTOCOLS
-        .into_iter()
-        .chain(STORES)
-        .filter(|protocol| !spoken.contains(&&Value::from(*protocol)))
+    let missing: Vec<Protocol> = Protocol::all_known()
+        .filter(|protocol| !UNSPOKEN.contains(protocol))
+        .filter(|protocol| !spoken.contains(&&Value::from(protocol.name())))
         .collect();
     assert!(missing.is_empty(), "no client spoke {missing:?}");
     for keep in [false, true] {
@@ -122,20 +108,8 @@ fn no_password_of_a_target_reaches_an_error() {
     let closed = testbed::process::free_port();
     let silent = listen(Vec::new());
     let mut leaks = String::new();
-    let schemes = [
-        "postgres",
-        "kingbase",
-        "mysql",
-        "mariadb",
-        "http",
-        "tcp",
-        "oracle",
-        "sqlserver",
-        "redis",
-        "informix",
-        "nothing",
-    ];
-    for scheme in schemes.into_iter().chain(STORES) {
+    let schemes = sys::Scheme::all().map(sys::Scheme::name);
+    for scheme in schemes.chain(["nothing"]) {
         for port in [closed, silent] {
             let url = format!("{scheme}://{USER}:{PASSWORD}@127.0.0.1:{port}/shop?password={PASSWORD}");
             for arguments in [

@@ -3,7 +3,6 @@
 use crate::targets::shop::{Shop, assert_pages, operations, request_pages};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use testbed::binary::{done, longwire, number, of_type, records, refused, stdout};
@@ -105,7 +104,7 @@ fn recordings_of_two_relays_at_one_time_are_one_run() {
         .spawn()
         .expect("it starts");
     shop.wait_until_it_listens();
-    request_pages(relay, PAGES);
+    request_pages(relay.port(), PAGES);
     done(&behind.wait_with_output().expect("it ends"));
     assert_eq!(front.interrupt().status.code(), Some(130));
     let read = longwire(&[
@@ -148,7 +147,7 @@ fn a_capture_of_the_application_and_a_recording_of_its_database_are_one_run() {
         .spawn()
         .expect("it starts");
     shop.wait_until_it_listens();
-    request_pages(SocketAddr::from(([127, 0, 0, 1], shop.port)), PAGES);
+    request_pages(shop.port, PAGES);
     done(&behind.wait_with_output().expect("it ends"));
     let capture = capture.stop();
     let read = longwire(&["read", "--json", "--exchanges"])

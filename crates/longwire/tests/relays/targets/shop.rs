@@ -2,16 +2,14 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Output, Stdio};
 use testbed::binary::{done, longwire, number, of_type};
 use testbed::process::free_port;
 use testbed::waiting::wait_until_listening;
-use testbed::{Postgres, Redis, Started, python};
+use testbed::{Postgres, Redis, Started, http, python};
 
-/// Round trips of a page of `data/targets/shop.py` on open connections: its response, four
+/// Round trips of a page of `data/stores/shop.py` on open connections: its response, four
 /// statements, two cache calls.
 const TURNS: u64 = 1 + 4 + 2;
 
@@ -36,7 +34,7 @@ impl Shop {
 
     pub fn application(&self, requests: usize) -> [String; 4] {
         let programs = python::environment(&["psycopg[binary]==3.2.13", "redis==5.3.1"]);
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/targets/shop.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stores/shop.py");
         [
             programs.join("python3").display().to_string(),
             script.display().to_string(),
@@ -57,34 +55,19 @@ impl Shop {
             .arg("--")
             .args(self.application(pages))
             .stdout(Stdio::piped());
-        let (mut running, relay) = Started::listening(&mut command, "relaying ");
+        let (running, relay) = Started::listening(&mut command, "relaying ");
         self.wait_until_it_listens();
-        request_pages(relay, pages);
-        let mut stdout = Vec::new();
-        let output = running.child().stdout.as_mut().expect("it is piped");
-        output.read_to_end(&mut stdout).expect("it can be read");
-        let status = running.child().wait().expect("it ends");
-        let stderr = running.said().into_bytes();
-        let output = Output {
-            status,
-            stdout,
-            stderr,
-        };
+        request_pages(relay.port(), pages);
+        let output = running.output();
         done(&output);
         output
     }
 }
 
-pub fn request_pages(relay: SocketAddr, pages: usize) {
+pub fn request_pages(port: u16, pages: usize) {
     for page in 0..pages {
-        let mut stream = TcpStream::connect(relay).expect("the relay listens");
-        let request = format!("GET /category/{page} HTTP/1.0\r\n\r\n");
-        stream
-            .write_all(request.as_bytes())
-            .expect("it takes the request");
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).expect("the page comes");
-        assert!(reply.ends_with("3 products\n"), "{reply}");
+        let page = http::get(port, &format!("/category/{page}"), "*/*").expect("the page comes");
+        assert_eq!(page.text(), "3 products\n");
     }
 }
 
