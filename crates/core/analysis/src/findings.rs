@@ -16,6 +16,7 @@ mod compression_not_asked;
 mod control;
 mod control_turns;
 mod fingerprint_ids;
+mod flow_control;
 mod framework_remedies;
 mod frameworks;
 mod held_transaction;
@@ -120,6 +121,7 @@ const KINDS: &[Kind] = &[
     sequential::detect_waste,
     ack_stall::detect_waste,
     window_limited::detect_waste,
+    flow_control::detect_waste,
     held_transaction::detect_waste,
 ];
 

@@ -17,6 +17,7 @@
 //! 4. If the protocol is opaque, each answer to client bytes is one: changes of direction.
 
 mod asking;
+mod closing;
 mod comment;
 mod distance;
 mod doubt;
@@ -24,33 +25,31 @@ mod ending;
 mod exchange_builder;
 mod introduction;
 mod pace;
+mod path;
 mod pending_replies;
 mod replies;
 mod requests;
 mod streams;
 mod waits;
 
-use crate::empty_exchange::{self, empty_step};
 use crate::events::waits_for_event;
 use crate::exchange_pool::ExchangePool;
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::Fingerprints;
 use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
-use distance::Distance;
+pub use closing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
 use doubt::Answers;
 use ending::Ending;
-use exchange_builder::{ExchangeBuilder, Progress};
+use exchange_builder::ExchangeBuilder;
 use introduction::Introduction;
 use model::{
-    ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Message, PendingReplies, PerDirection, PerSide, Phase, Protocol, RelayHandshake, Role, RttSource, Side,
-    StatementId, Step, TcpHandshake, Timestamp,
+    ConnectionId, Content, Direction, Endpoint, Exchange, Message, PendingReplies, PerDirection, Phase,
+    Protocol, Role, RttSource, StatementId, Timestamp,
 };
 use pace::Pace;
 pub use pending_replies::{MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES, PendingReplyBudget};
 use std::hash::RandomState;
-use std::sync::Arc;
 use std::time::Duration;
 use waits::Waits;
 
@@ -175,106 +174,6 @@ impl Pairing {
 
     pub const fn connection(&self) -> ConnectionId {
         self.connection
-    }
-
-    pub fn handshake(&mut self, handshake: TcpHandshake, out: &mut FactSink<'_>) {
-        self.last_seen = handshake.ack;
-        self.handshake_ended = Some(handshake.ack);
-        self.client_side
-            .sample(handshake.ack, handshake.ack.since(handshake.syn_ack));
-        self.sample_server_side(handshake.syn_ack, handshake.syn_ack.since(handshake.syn));
-        self.rtt_source = Some(RttSource::Measured);
-        let step = Step {
-            request_started: self.opened,
-            request_ended: handshake.syn,
-            reply_started: Some(handshake.syn_ack),
-            reply_ended: Some(handshake.syn_ack),
-            turn: true,
-            client_side_rtt: Some(handshake.ack.since(handshake.syn_ack)),
-            server_side_rtt: Some(handshake.syn_ack.since(handshake.syn)),
-            recovery: handshake.syn.since(self.opened),
-            ..empty_step(self.opened)
-        };
-        let exchange = empty_exchange::exchange(self.connection, Phase::Connect, self.opened, step);
-        self.previous_reply_ended = handshake.ack;
-        self.emit(Box::new(exchange), Protocol::Unknown, out);
-    }
-
-    /// The observation point made a round trip to the server on the client's behalf.
-    pub fn in_stead(&mut self, trip: RelayHandshake, out: &mut FactSink<'_>) {
-        self.last_seen = self.last_seen.max(trip.ended);
-        let [request_bytes, reply_bytes] = trip.payload_bytes.into_array();
-        let distance = self.distance();
-        let mut step = Step {
-            reply_ended: Some(trip.ended),
-            request_bytes,
-            reply_bytes,
-            turn: true,
-            ..empty_step(trip.asked)
-        };
-        distance.begin_reply(&mut step, trip.came, trip.asked, &self.waits);
-        let mut exchange = empty_exchange::exchange(self.connection, Phase::Tls, trip.asked, step);
-        (exchange.request_bytes, exchange.reply_bytes) = (request_bytes, reply_bytes);
-        self.emit(Box::new(exchange), Protocol::Tls, out);
-    }
-
-    pub fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
-        match side {
-            Side::Client => self.client_side.sample(at, rtt),
-            Side::Server => {
-                if let Some(back) = self.queue.back_mut() {
-                    back.acknowledged(at, rtt);
-                }
-                self.sample_server_side(at, rtt);
-                self.rtt_source = Some(RttSource::Measured);
-            }
-        }
-    }
-
-    /// A kernel reports its minimum repeatedly: a repetition is no further sample.
-    fn sample_server_side(&mut self, at: Timestamp, rtt: Duration) {
-        self.server_side.sample(at, rtt);
-        if self.last_round_trip.replace(rtt) != Some(rtt) {
-            self.path.sample(rtt);
-        }
-    }
-
-    /// Distance of both sides. The variation matters only where a reply begins.
-    fn distance(&self) -> Distance {
-        let server_side = self.server_side.current();
-        let assumed = match (self.rtt_source, server_side) {
-            // The fastest reply includes an unknown amount of server time.
-            (Some(RttSource::FastestReply), Some(rtt)) => Some([Duration::ZERO, rtt + rtt / 2]),
-            _ => None,
-        };
-        Distance {
-            client_side: self.client_side.current(),
-            server_side,
-            bounds: match self.queue.front().is_some_and(ExchangeBuilder::has_reply) {
-                true => None,
-                false => self.path.bounds().or(assumed),
-            },
-        }
-    }
-
-    /// A round trip known from another source than this connection. The client's fastest request
-    /// after a reply does not count: it may include think time.
-    pub fn assumed_round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration, source: RttSource) {
-        match side {
-            Side::Client if source == RttSource::FastestReply => {}
-            Side::Client => self.client_side.sample(at, rtt),
-            Side::Server => {
-                self.server_side.sample(at, rtt);
-                if self.rtt_source != Some(RttSource::Measured) {
-                    self.rtt_source = Some(source);
-                }
-            }
-        }
-    }
-
-    /// Bytes waited for a retransmission.
-    pub fn recovery(&mut self, from: Timestamp, to: Timestamp) {
-        self.waits.recovery(from, to);
     }
 
     /// Payload passed, and its messages follow.
@@ -410,84 +309,7 @@ impl Pairing {
         }
         out(Fact::Exchange { exchange, protocol });
     }
-
-    /// A FIN or RST of `direction` passed.
-    pub fn direction_ended(&mut self, at: Timestamp, direction: Direction) {
-        self.ending.ended(at, direction);
-    }
-
-    /// Messages of `direction` were the first to ask for the connection's end.
-    pub fn close_requested(&mut self, direction: Direction) {
-        self.ending.requested(direction);
-    }
-
-    /// The server closed its direction at `at`: no reply is expected any more. Behind a database's
-    /// close, the client's last words may follow.
-    pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut FactSink<'_>) {
-        self.last_seen = self.last_seen.max(at);
-        self.server_ended = true;
-        if protocol.carries_requests() {
-            self.finish_unanswered(true, protocol, out);
-        }
-    }
-
-    fn finish_unanswered(&mut self, server_seen: bool, protocol: Protocol, out: &mut FactSink<'_>) {
-        self.settle_doubt(protocol, out);
-        while let Some(front) = self.queue.front_mut() {
-            if front.progress != Progress::Writing && !front.has_reply() && server_seen {
-                front.exchange.error.get_or_insert_with(|| Arc::from(NO_REPLY));
-            }
-            if self.server_ended && front.is_cut() {
-                front.exchange.error.get_or_insert_with(|| Arc::from(REPLY_CUT));
-            }
-            self.finish_front(protocol, out);
-        }
-    }
-
-    /// Emits incomplete exchanges, then the connection.
-    pub fn closed(
-        mut self,
-        at: Timestamp,
-        totals: ConnectionTotals,
-        decoding: Decoding,
-        out: &mut FactSink<'_>,
-    ) {
-        self.finish_unanswered(totals.seen[Direction::ServerToClient], decoding.protocol, out);
-        let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
-        out(Fact::Closed(Box::new(ConnectionOutcome {
-            id: self.connection,
-            client: self.client,
-            server: self.server,
-            processes: PerSide::default(),
-            at: self.opened,
-            duration: at.max(self.last_seen).since(self.opened),
-            decoding,
-            server_version: self.server_version,
-            driver: self.introduction.driver,
-            settings: self.introduction.settings,
-            turns: self.turns,
-            exchanges: self.exchanges,
-            statements: self.statements,
-            rtt: client_side_rtt
-                .zip(server_side_rtt)
-                .map(|(client, server)| client + server),
-            client_side_rtt,
-            server_side_rtt,
-            rtt_source: self.rtt_source,
-            ended_by: self.ending.by(),
-            totals,
-        })));
-    }
 }
-
-/// Error of an exchange cut off, by its connection or the observation, while a reply was expected.
-pub const NO_REPLY: &str = "no reply";
-
-/// Error of an exchange abandoned because too many requests wait for a reply.
-pub const GIVEN_UP: &str = "too many requests without a reply";
-
-/// Error of an exchange cut off in the middle of its reply.
-pub const REPLY_CUT: &str = "reply cut";
 
 #[cfg(test)]
 mod tests;

@@ -221,6 +221,8 @@ pub enum FindingKind {
     AckStall,
     /// Transfers limited by the receiver's window instead of the link.
     WindowLimited,
+    /// DATA of HTTP/2 waits for a WINDOW_UPDATE.
+    FlowControl,
     /// A listener's RESEND or REDIRECT costs a round trip.
     ListenerTurn,
     /// A command redirected to another server costs a round trip.
@@ -249,6 +251,7 @@ impl FindingKind {
         Self::NoCompression,
         Self::AckStall,
         Self::WindowLimited,
+        Self::FlowControl,
         Self::ListenerTurn,
         Self::Redirected,
         Self::CompressionNotAsked,
@@ -281,6 +284,7 @@ impl FindingKind {
             Self::NoCompression => "no-compression",
             Self::AckStall => "ack-stall",
             Self::WindowLimited => "window-limited",
+            Self::FlowControl => "flow-control",
             Self::ListenerTurn => "listener-round-trip",
             Self::Redirected => "redirected",
             Self::CompressionNotAsked => "compression-not-asked",
@@ -310,6 +314,7 @@ impl FindingKind {
             Self::NoCompression
             | Self::AckStall
             | Self::WindowLimited
+            | Self::FlowControl
             | Self::CompressionNotAsked
             | Self::HeldTransaction => Remains::Work,
         }

@@ -227,7 +227,7 @@ pub enum Content<'a> {
     HttpRequest {
         /// HTTP method, such as `GET`.
         method: &'a [u8],
-        /// Request target as sent, with the query string (which may hold literals).
+        /// Request target as sent, with the query string (which may hold literals); empty if not seen.
         target: &'a [u8],
         /// Identifier from `traceparent` or `X-Request-Id`, unless repeated with different values.
         request: Option<RequestId>,

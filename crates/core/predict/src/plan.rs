@@ -203,6 +203,10 @@ impl OperationPlan {
             let mut node = node(&part, connection, crossing, dependencies, client_before);
             node.phase = step.exchange.phase;
             node.on_stream = step.protocol.has_streams() && !step.exchange.is_handshake();
+            if node.on_stream && place > 0 {
+                // The WINDOW_UPDATE is bytes of the connection, and travels all the same.
+                node.bytes.request = node.bytes.request.max(1);
+            }
             if place == 0 {
                 let pooler = step.exchange.pooler_time();
                 node.measured.pooler = nanos(pooler.own());

@@ -10,7 +10,8 @@
 //!   request; the rest belongs to no message. The same holds for an unfinished head (408, 414).
 //! - A response without a length ends with the server's FIN or with a reset. A response with a
 //!   length that these cut off stays incomplete.
-//! - After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
+//! - After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP/1.
+//!   After `Upgrade: h2c`, the reply is stream 1 of HTTP/2: so is the request.
 
 mod body;
 mod calls;
@@ -20,9 +21,10 @@ mod opening;
 
 pub(crate) use head::{Identifiers, end as head_end, lines as head_lines};
 
-use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink, Successor};
 use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::Resumption;
+use crate::http2::Http2Decoder;
 use crate::protocols::ProtocolRow;
 use body::Body;
 use dialects::{Dialect, Kept, KeptReply, Reads};
@@ -48,6 +50,8 @@ pub struct HttpDecoder {
     is_head_answered: bool,
     left: bool,
     close_requested: Option<Direction>,
+    /// After `Upgrade: h2c`.
+    successor: Option<Box<Http2Decoder>>,
     dialect: Option<&'static Dialect>,
     /// The request in progress, if its body names it.
     kept: Option<Box<Kept>>,
@@ -61,6 +65,7 @@ struct PendingReply {
     method: Method,
     protocol: Protocol,
     reads: Reads,
+    stream: u32,
 }
 
 #[derive(Debug, Default)]
@@ -160,6 +165,7 @@ impl HttpDecoder {
             method: request.method,
             protocol: Protocol::Http,
             reads: Reads::Nothing,
+            stream: u32::from(request.asks_http2),
         })?;
         let waits = request.expects_continue && request.body.is_some();
         self.body_role = if waits {
@@ -203,13 +209,17 @@ impl HttpDecoder {
             self.note_close(response.closes, Direction::ServerToClient);
             self.keep_reply(response);
             match response.body {
-                Some(_) => Role::ReplyPart,
-                None => Role::Reply,
+                None if !response.begins_http2 => Role::Reply,
+                Some(_) | None => Role::ReplyPart,
             }
         };
         self.emit_message(Direction::ServerToClient, role, content, sink);
         self.halves[Direction::ServerToClient].body = response.body;
         self.left |= response.leaves;
+        if response.begins_http2 {
+            self.waiting.clear();
+            self.successor = Some(Box::new(Http2Decoder::upgraded()));
+        }
     }
 
     fn note_close(&mut self, closes: bool, direction: Direction) {
@@ -241,6 +251,7 @@ impl HttpDecoder {
             Direction::ClientToServer => self.waiting.back_mut(),
             Direction::ServerToClient => self.waiting.front_mut(),
         };
+        let stream = request.as_ref().map_or(0, |request| request.stream);
         let carried = || self.dialect.map(|dialect| dialect.protocol);
         let protocol = request.map(|request| request.protocol).or_else(carried);
         if role == Role::Reply {
@@ -248,7 +259,7 @@ impl HttpDecoder {
         }
         let half = &self.halves[direction];
         sink(Message {
-            stream: 0,
+            stream,
             protocol: protocol.unwrap_or(Protocol::Http),
             direction,
             started: if bytes == 0 { half.last } else { half.started },
@@ -281,7 +292,7 @@ impl Decoder for HttpDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        while !input.is_empty() {
+        while !input.is_empty() && self.successor.is_none() {
             if self.left {
                 return Err(self.error(
                     direction,
@@ -318,6 +329,11 @@ impl Decoder for HttpDecoder {
 
     fn pending(&self, direction: Direction) -> u64 {
         self.halves[direction].taken
+    }
+
+    fn successor(&mut self) -> Option<Successor> {
+        let decoder: Box<dyn Decoder + Send> = self.successor.take()?;
+        Some((Protocol::Http2, decoder))
     }
 
     fn restart(&mut self, direction: Direction) -> bool {

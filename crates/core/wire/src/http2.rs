@@ -12,6 +12,7 @@
 //!   are unknown.
 
 mod emission;
+mod flow;
 mod frames;
 mod head;
 mod hpack;
@@ -24,11 +25,12 @@ use crate::decoding::fault::fault;
 use crate::decoding::framing::{Frame, Framer, HeaderFault, Input};
 use crate::decoding::resume::{self, Resumption};
 use crate::protocols::ProtocolRow;
-use emission::{ERROR_CODE, Passed, aside, message, numbered};
+use emission::{ERROR_CODE, Passed, aside, numbered};
+use flow::Flow;
 use frames::{FRAME_HEADER, FrameHeader, Kind, MAX_BLOCK};
 use head::Head;
 use hpack::Hpack;
-use model::{Content, Direction, PerDirection, Protocol, Role, Timestamp};
+use model::{Content, Direction, PerDirection, Protocol, Timestamp};
 use streams::{FrameRole, StreamState, Streams};
 
 pub const ROW: ProtocolRow = ProtocolRow {
@@ -53,6 +55,8 @@ struct Connection {
     tables: PerDirection<Hpack>,
     blocks: PerDirection<Option<Block>>,
     streams: Streams,
+    /// By sender; `None` in the middle of a connection and after lost bytes.
+    flows: Option<PerDirection<Flow>>,
 }
 
 /// A header block, until the frame that ends it.
@@ -74,8 +78,16 @@ impl Http2Decoder {
                 tables: PerDirection::from_fn(|_| Hpack::new(from_start)),
                 blocks: PerDirection::default(),
                 streams: Streams::default(),
+                flows: from_start.then(|| PerDirection::from_fn(|_| Flow::new())),
             },
         }
+    }
+
+    /// After `Upgrade: h2c`: stream 1 waits for its reply.
+    pub(crate) fn upgraded() -> Self {
+        let mut made = Self::new(true);
+        made.connection.open(1, StreamState::unseen());
+        made
     }
 }
 
@@ -116,6 +128,7 @@ impl Decoder for Http2Decoder {
         self.framers[direction].restart();
         self.connection.blocks[direction] = None;
         self.connection.tables[direction].lose();
+        self.connection.flows = None;
     }
 
     fn has_pending_reply(&self) -> bool {
@@ -158,13 +171,13 @@ impl Connection {
                     .map_or(0, |code| u32::from_be_bytes(*code));
                 self.reset(direction, header.stream, code, passed, sink);
             }
-            Kind::Preface
-            | Kind::Priority
-            | Kind::Settings
-            | Kind::Ping
-            | Kind::GoAway
-            | Kind::WindowUpdate
-            | Kind::Unknown => aside(direction, passed, sink),
+            Kind::Settings | Kind::WindowUpdate => {
+                self.widen(direction, header, frame);
+                aside(direction, passed, sink);
+            }
+            Kind::Preface | Kind::Priority | Kind::Ping | Kind::GoAway | Kind::Unknown => {
+                aside(direction, passed, sink);
+            }
         }
         Ok(())
     }
@@ -227,21 +240,19 @@ impl Connection {
         if self.streams.get(header.stream).is_some() {
             return self.data(Direction::ClientToServer, header, passed, sink);
         }
-        let state = self.streams.insert(header.stream, StreamState::from_head(head));
-        state.sent = passed.ended;
+        let state = self.open(header.stream, StreamState::from_head(head));
+        state.passed[Direction::ClientToServer] = passed.ended;
         if head.is_grpc && !header.ends_stream() {
             state.path = head.path.as_slice().into();
         }
         let part = state.client_sends(header.ends_stream());
         let sender = (header.stream, Direction::ClientToServer);
-        let content = match head.path.is_empty() {
-            true => Content::Other,
-            false => Content::HttpRequest {
-                method: if head.is_grpc { b"" } else { &head.method },
-                target: &head.path,
-                request: head.identifiers.id(),
-                span: head.identifiers.span(),
-            },
+        let is_named_by_path = head.is_grpc || head.path.is_empty();
+        let content = Content::HttpRequest {
+            method: if is_named_by_path { b"" } else { &head.method },
+            target: &head.path,
+            request: head.identifiers.id(),
+            span: head.identifiers.span(),
         };
         self.emit(sender, part, content, passed, sink);
     }
@@ -275,7 +286,11 @@ impl Connection {
             None => return aside(direction, passed, sink),
         };
         let part = state.client_sends(header.ends_stream());
-        state.sent = passed.ended;
+        self.wait(direction, header, part, passed, sink);
+        let Some(state) = self.streams.get(header.stream) else {
+            return;
+        };
+        state.passed[direction] = passed.ended;
         let is_next = matches!(part, FrameRole::NextRequest | FrameRole::NextRequestPart);
         let path = if is_next {
             std::mem::take(&mut state.path)
@@ -314,6 +329,15 @@ impl Connection {
             None => self.streams.insert(header.stream, StreamState::unseen()),
         };
         let part = state.server_sends(is_head, header.ends_stream());
+        if let Some(flows) = self.flows.as_mut().filter(|_| is_head) {
+            let sender = Direction::ServerToClient;
+            flows[sender].begin(&mut state.flows[sender]);
+        } else if !is_head {
+            self.wait(Direction::ServerToClient, header, part, passed, sink);
+        }
+        if let Some(state) = self.streams.get(header.stream) {
+            state.passed[Direction::ServerToClient] = passed.ended;
+        }
         self.emit(
             (header.stream, Direction::ServerToClient),
             part,
@@ -349,37 +373,5 @@ impl Connection {
         };
         self.emit((stream, direction), part, content, passed, sink);
         self.streams.forget_ended(stream);
-    }
-
-    fn emit(
-        &mut self,
-        (stream, direction): (u32, Direction),
-        part: FrameRole,
-        content: Content<'_>,
-        passed: Passed,
-        sink: &mut MessageSink<'_>,
-    ) {
-        let (client, server) = (Direction::ClientToServer, Direction::ServerToClient);
-        if matches!(part, FrameRole::EarlyReply | FrameRole::EarlyReplyPart) {
-            let sent = self
-                .streams
-                .get(stream)
-                .map_or(passed.started, |state| state.sent);
-            let nothing = Passed {
-                started: sent,
-                ended: sent,
-                bytes: 0,
-            };
-            sink(message(stream, client, Role::Request, Content::Other, nothing));
-        }
-        let (sender, role) = match part {
-            FrameRole::RequestPart | FrameRole::NextRequestPart => (client, Role::RequestPart),
-            FrameRole::Request | FrameRole::NextRequest => (client, Role::Request),
-            FrameRole::Cancel => (client, Role::OneWay),
-            FrameRole::ReplyPart | FrameRole::EarlyReplyPart => (server, Role::ReplyPart),
-            FrameRole::Reply | FrameRole::EarlyReply => (server, Role::Reply),
-            FrameRole::Aside => return aside(direction, passed, sink),
-        };
-        sink(message(stream, sender, role, content, passed));
     }
 }

@@ -366,6 +366,7 @@ impl Stream {
             unseen => decoder.skip(input.at(), direction, unseen, &mut counting),
         };
         let switches = result.is_ok() && decoder.tls_follows();
+        let successor = result.as_ref().ok().and_then(|()| decoder.successor());
         if result.is_err() && input.unseen_count() > 0 {
             decoder.desync(direction);
             self.cut = true;
@@ -376,7 +377,13 @@ impl Stream {
         match result {
             Err(error) => self.mark_opaque(direction, error, input.at(), sink),
             Ok(()) if switches => self.switch_to_tls(direction, input, sink),
-            Ok(()) => {}
+            Ok(()) => {
+                if let Some((protocol, decoder)) = successor {
+                    self.row = row_of(protocol);
+                    self.state = State::Decoding(decoder);
+                    self.process_rest(direction, input, sink);
+                }
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use streams::{Recording, Seen, play, play_joined, recordings};
 
 fn recording(name: &str) -> Recording {
     let mut all = recordings().into_iter();
-    all.find(|recording| recording.path.ends_with(format!("http2/{name}.stream")))
+    all.find(|recording| recording.path.ends_with(format!("{name}.stream")))
         .expect("the recording is there")
 }
 
@@ -82,4 +82,32 @@ fn in_the_middle_of_a_connection_streams_are_paired_without_their_names() {
     );
     assert_eq!(named(&seen, "/shop.v1.Cart/Get"), 0);
     assert_eq!(named(&seen, "/shop.v1.Cart/Slow"), 10);
+}
+
+/// 9,000 bytes with a window of 4,095: two waits in each of two replies.
+#[test]
+fn replies_beyond_the_window_wait_for_its_updates() {
+    let recording = recording("h2load-small-window");
+    let (seen, _) = play(recording.server_port, &recording.segments);
+    let of_both = |role_of_client, role_of_server| {
+        [
+            count(&seen, Direction::ClientToServer, role_of_client),
+            count(&seen, Direction::ServerToClient, role_of_server),
+        ]
+    };
+    assert_eq!(of_both(Role::Request, Role::Reply), [2 + 4, 2]);
+    assert_eq!(count(&seen, Direction::ServerToClient, Role::ReplyPause), 4);
+}
+
+/// `Upgrade: h2c`: the first request is of HTTP/1 and answered on stream 1.
+#[test]
+fn an_upgraded_connection_goes_on_as_http_2() {
+    let recording = recording("curl-upgrade");
+    let (seen, stream) = play(recording.server_port, &recording.segments);
+    assert_eq!(stream.decoding().opaque, None);
+    let found = [
+        count(&seen, Direction::ClientToServer, Role::Request),
+        count(&seen, Direction::ServerToClient, Role::Reply),
+    ];
+    assert_eq!((found, named(&seen, "/small")), ([2, 2], 2));
 }

@@ -304,6 +304,7 @@ const fn least(kind: FindingKind) -> u64 {
         FindingKind::SmallFetch => 2,
         FindingKind::NoCompression
         | FindingKind::WindowLimited
+        | FindingKind::FlowControl
         | FindingKind::ListenerTurn
         | FindingKind::CompressionNotAsked => 1,
     }

@@ -756,6 +756,35 @@ fn a_transfer_of_64_kib_a_round_trip_waits_for_the_window() {
 }
 
 #[test]
+fn data_that_waits_for_window_updates_is_found() {
+    let waits = |count: usize, protocol: Protocol, is_new: bool| {
+        let mut made = Made::new(protocol);
+        if is_new {
+            made.exchange(HASTE, |exchange| {
+                exchange.phase = Phase::Connect;
+                exchange.request_bytes = 0;
+                exchange.reply_bytes = 0;
+            });
+        }
+        made.exchange(HASTE, |exchange| {
+            exchange.fingerprint = Some("GET /?".into());
+            exchange.more = vec![exchange.first; count];
+        });
+        let found = made.found(Connection, None).into_iter();
+        let mut found = found.filter(|finding| finding.kind == Kind::FlowControl);
+        found
+            .next()
+            .map(|finding| (finding.turns, finding.savings[1].saves))
+    };
+    let rtts = |count: u64| Duration::from_millis(40 * count);
+    assert_eq!(waits(15, Protocol::Http2, false), Some((15, rtts(15))));
+    // TCP's window would have to grow too: 1, 3, 7, 15 windows of 64 KiB.
+    assert_eq!(waits(15, Protocol::Http2, true), Some((15, rtts(11))));
+    assert_eq!(waits(1, Protocol::Http2, false), None);
+    assert_eq!(waits(15, Protocol::Postgres, false), None);
+}
+
+#[test]
 fn compression_is_missed_only_where_rate_and_levels_are_known() {
     let mut made = Made::new(Protocol::Postgres);
     made.exchange(HASTE, |exchange| {

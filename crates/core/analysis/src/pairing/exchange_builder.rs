@@ -151,7 +151,12 @@ impl ExchangeBuilder {
 
     pub(super) fn note_unnamed(&mut self, content: Content<'_>, fingerprint: Option<&str>) {
         let is_unseen = fingerprint.is_none_or(is_unseen_fingerprint);
-        if matches!(content, Content::Execute { .. } | Content::Fetch { .. }) && is_unseen {
+        // A path of HTTP/2 may stand in the connection's table of header fields.
+        let may_be_unseen = matches!(
+            content,
+            Content::Execute { .. } | Content::Fetch { .. } | Content::HttpRequest { .. }
+        );
+        if may_be_unseen && is_unseen {
             self.exchange.not_seen.get_or_insert(NotSeen::PreparedBefore);
         }
     }

@@ -127,7 +127,8 @@ impl Pairing {
                 Some(read_call(text, syntax, dialect, fingerprints))
             }
             Content::HttpRequest { method, target, .. } => {
-                Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
+                let fingerprint = (!target.is_empty()).then(|| fingerprints.http(method, target));
+                Some((fingerprint, Weight::Executed, 1))
             }
             Content::Bind { .. }
             | Content::Close

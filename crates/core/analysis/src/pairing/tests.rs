@@ -3,7 +3,10 @@ mod server_margin;
 mod streams;
 
 use super::*;
-use model::{Direction, PerDirection, StatementId, TransactionState};
+use model::{
+    ConnectionOutcome, ConnectionTotals, Decoding, Direction, NotSeen, PerDirection, RelayHandshake, Side,
+    StatementId, TcpHandshake, TransactionState,
+};
 use std::net::{IpAddr, Ipv4Addr};
 
 const SERVER_RTT: Duration = Duration::from_millis(8);

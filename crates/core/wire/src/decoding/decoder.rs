@@ -8,6 +8,9 @@ use model::{Decoding, Direction, Message, Protocol, Timestamp};
 /// Receives messages as they complete. A message borrows from the decoder.
 pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
 
+/// A protocol and its decoder.
+pub type Successor = (Protocol, Box<dyn Decoder + Send>);
+
 /// Turns the payload of one connection into messages.
 ///
 /// Each stream byte of a direction comes exactly once, in order. The result does not depend on how
@@ -66,6 +69,12 @@ pub trait Decoder {
     /// Returns the decoder for the data inside TLS; `None` if unknown or starting afresh. Ends the
     /// use of this one.
     fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
+        None
+    }
+
+    /// The decoder of the protocol that both sides agreed to go on with; once. Checked after each
+    /// `feed`, which leaves the first bytes of that protocol alone.
+    fn successor(&mut self) -> Option<Successor> {
         None
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Request<'a> {
     pub(super) expects_continue: bool,
     /// It asks for the end of the connection.
     pub(super) closes: bool,
+    /// `Upgrade: h2c` (RFC 7540 section 3.2).
+    pub(super) asks_http2: bool,
     pub(super) id: Option<RequestId>,
     pub(super) span: Option<SpanId>,
     pub(super) clues: Clues<'a>,
@@ -35,6 +37,7 @@ pub(super) struct Response {
     /// The connection ends after it.
     pub(super) closes: bool,
     pub(super) clues: ReplyClues,
+    pub(super) begins_http2: bool,
 }
 
 impl Response {
@@ -96,6 +99,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
         body,
         expects_continue: fields.expects_continue,
         closes: fields.persistence.closes(version),
+        asks_http2: fields.upgrades_to_http2,
         id: fields.identifiers.id(),
         span: fields.identifiers.span(),
         clues,
@@ -136,6 +140,7 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
         leaves,
         closes: fields.persistence.closes(version) || body == Some(Body::UntilClose),
         clues,
+        begins_http2: status == 101 && fields.upgrades_to_http2,
     })
 }
 
@@ -147,6 +152,7 @@ struct Fields {
     encoded: bool,
     expects_continue: bool,
     persistence: Persistence,
+    upgrades_to_http2: bool,
     identifiers: Identifiers,
 }
 
@@ -254,6 +260,8 @@ impl Fields {
                 fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
             } else if name.eq_ignore_ascii_case(b"connection") {
                 fields.persistence.process_field(value);
+            } else if name.eq_ignore_ascii_case(b"upgrade") {
+                fields.upgrades_to_http2 = value == b"h2c";
             } else {
                 fields.identifiers.process_field(name, value);
                 other(name, value);

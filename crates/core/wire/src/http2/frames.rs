@@ -110,14 +110,9 @@ pub(super) fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
     }
     let keep = match found.kind {
         Kind::Headers | Kind::Continuation | Kind::PushPromise => MAX_BLOCK,
-        Kind::Preface | Kind::Reset => 16,
-        Kind::Data
-        | Kind::Priority
-        | Kind::Settings
-        | Kind::Ping
-        | Kind::GoAway
-        | Kind::WindowUpdate
-        | Kind::Unknown => 0,
+        Kind::Preface | Kind::Reset | Kind::WindowUpdate => 16,
+        Kind::Settings => MAX_SETTINGS,
+        Kind::Data | Kind::Priority | Kind::Ping | Kind::GoAway | Kind::Unknown => 0,
     };
     Ok(FramePlan {
         body: found.length,
@@ -176,6 +171,7 @@ pub(super) const FRAME_HEADER: usize = 9;
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Larger header blocks are not decoded.
 pub(super) const MAX_BLOCK: usize = 64 * 1024;
+const MAX_SETTINGS: usize = 1024;
 /// Unless agreed otherwise.
 const MAX_FRAME: u64 = 16 * 1024;
 const KINDS: [Kind; 10] = [

@@ -1,14 +1,17 @@
 //! Streams: which frames are a request, which a reply.
 
+use super::flow::StreamFlow;
 use super::head::Head;
-use model::Timestamp;
+use model::{Direction, PerDirection, Timestamp};
 use std::collections::BTreeMap;
 
 /// One stream, from its first frame until both sides have ended it.
 #[derive(Debug, Default)]
 pub(super) struct StreamState {
-    /// When the client's last frame had passed.
-    pub(super) sent: Timestamp,
+    /// When the last frame of each side had passed.
+    pub(super) passed: PerDirection<Timestamp>,
+    /// By sender.
+    pub(super) flows: PerDirection<StreamFlow>,
     pub(super) is_grpc: bool,
     /// The request is complete, or answered before its end.
     pub(super) asked: bool,
@@ -36,6 +39,16 @@ pub(super) enum FrameRole {
     Cancel,
     /// Of no exchange.
     Aside,
+}
+
+impl FrameRole {
+    /// Whether another frame of the same exchange can be before this one.
+    pub(super) fn may_wait(self) -> bool {
+        !matches!(
+            self,
+            Self::Aside | Self::EarlyReply | Self::EarlyReplyPart | Self::Cancel
+        )
+    }
 }
 
 impl StreamState {
@@ -127,6 +140,16 @@ impl Streams {
 
     pub(super) fn is_reply_expected(&self) -> bool {
         self.open.values().any(|state| state.asked && !state.replied)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(super) fn resize_windows(&mut self, sender: Direction, difference: i64) {
+        for state in self.open.values_mut() {
+            state.flows[sender].resize(difference);
+        }
     }
 
     pub(super) fn clear(&mut self) {

@@ -47,7 +47,7 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
         {
             return Outcome::Contradicted;
         }
-        if decoder.tls_follows() {
+        if decoder.tls_follows() || decoder.successor().is_some() {
             return Outcome::Agreed;
         }
         if unseen > 0 && begun[direction] {

@@ -286,6 +286,14 @@ pub(super) const ROWS: &[Row] = &[
         "The receiver allows only 64 KiB in flight: remove a fixed receive buffer (SO_RCVBUF, tcpRcvBuf), or the middlebox that drops window scaling.",
     ),
     row(
+        Kind::FlowControl,
+        &[],
+        "The receiver's window of HTTP/2 is used up, and each WINDOW_UPDATE is waited for. Raise the initial window, of stream and \
+         connection, on the side that receives: in Go WithInitialWindowSize and WithInitialConnWindowSize (server: InitialWindowSize), in \
+         gRPC's C core grpc.http2.lookahead_bytes or grpc.http2.bdp_probe, in Java flowControlWindow, in nginx http2_body_preread_size, \
+         with nghttp -w and -W.",
+    ),
+    row(
         Kind::ListenerTurn,
         &[],
         "The listener answers the first CONNECT with RESEND or REDIRECT. Keep connections, or connect directly to the node that it names \

@@ -38,6 +38,15 @@ fn says(
     );
 }
 
+fn asks(conversation: &mut Conversation, stream: u32, time: u64, target: &str) {
+    let request = (CLIENT, Role::Request);
+    says(conversation, stream, request, time, call(target.as_bytes()));
+}
+
+fn answers(conversation: &mut Conversation, stream: u32, role: Role, time: u64) {
+    says(conversation, stream, (SERVER, role), time, Content::Other);
+}
+
 fn call(target: &[u8]) -> Content<'_> {
     Content::HttpRequest {
         method: b"",
@@ -51,31 +60,13 @@ fn call(target: &[u8]) -> Content<'_> {
 fn replies_complete_their_stream_in_any_order() {
     let mut conversation = Conversation::new();
     for (stream, time, name) in [(1, 20, "/s.A/One"), (3, 21, "/s.A/Two"), (5, 22, "/s.A/Three")] {
-        says(
-            &mut conversation,
-            stream,
-            (CLIENT, Role::Request),
-            time,
-            call(name.as_bytes()),
-        );
+        asks(&mut conversation, stream, time, name);
     }
-    says(
-        &mut conversation,
-        5,
-        (SERVER, Role::ReplyPart),
-        32,
-        Content::Other,
-    );
-    says(
-        &mut conversation,
-        1,
-        (SERVER, Role::ReplyPart),
-        33,
-        Content::Other,
-    );
-    says(&mut conversation, 5, (SERVER, Role::Reply), 34, Content::Other);
-    says(&mut conversation, 3, (SERVER, Role::Reply), 39, Content::Other);
-    says(&mut conversation, 1, (SERVER, Role::Reply), 60, Content::Other);
+    answers(&mut conversation, 5, Role::ReplyPart, 32);
+    answers(&mut conversation, 1, Role::ReplyPart, 33);
+    answers(&mut conversation, 5, Role::Reply, 34);
+    answers(&mut conversation, 3, Role::Reply, 39);
+    answers(&mut conversation, 1, Role::Reply, 60);
     let (exchanges, closed) = conversation.finish();
     let found: Vec<_> = exchanges[1..]
         .iter()
@@ -107,28 +98,10 @@ fn control_frames_are_no_exchange_and_the_clients_travel_with_its_next_request()
         11,
         Content::Other,
     );
-    says(
-        &mut conversation,
-        CONTROL_STREAM,
-        (SERVER, Role::Notice),
-        15,
-        Content::Other,
-    );
-    says(
-        &mut conversation,
-        1,
-        (CLIENT, Role::Request),
-        20,
-        call(b"/s.A/One"),
-    );
-    says(
-        &mut conversation,
-        CONTROL_STREAM,
-        (SERVER, Role::Notice),
-        25,
-        Content::Other,
-    );
-    says(&mut conversation, 1, (SERVER, Role::Reply), 33, Content::Other);
+    answers(&mut conversation, CONTROL_STREAM, Role::Notice, 15);
+    asks(&mut conversation, 1, 20, "/s.A/One");
+    answers(&mut conversation, CONTROL_STREAM, Role::Notice, 25);
+    answers(&mut conversation, 1, Role::Reply, 33);
     says(
         &mut conversation,
         CONTROL_STREAM,
@@ -148,22 +121,10 @@ fn control_frames_are_no_exchange_and_the_clients_travel_with_its_next_request()
 #[test]
 fn a_cancelled_stream_ends_without_a_round_trip() {
     let mut conversation = Conversation::new();
-    says(
-        &mut conversation,
-        1,
-        (CLIENT, Role::Request),
-        20,
-        call(b"/s.A/One"),
-    );
-    says(
-        &mut conversation,
-        3,
-        (CLIENT, Role::Request),
-        20,
-        call(b"/s.A/Two"),
-    );
+    asks(&mut conversation, 1, 20, "/s.A/One");
+    asks(&mut conversation, 3, 20, "/s.A/Two");
     says(&mut conversation, 1, (CLIENT, Role::OneWay), 25, Content::Other);
-    says(&mut conversation, 3, (SERVER, Role::Reply), 30, Content::Other);
+    answers(&mut conversation, 3, Role::Reply, 30);
     let (exchanges, _) = conversation.finish();
     let found: Vec<_> = exchanges[1..]
         .iter()
@@ -175,30 +136,12 @@ fn a_cancelled_stream_ends_without_a_round_trip() {
 #[test]
 fn lost_bytes_of_the_server_mix_up_no_streams() {
     let mut conversation = Conversation::new();
-    says(
-        &mut conversation,
-        1,
-        (CLIENT, Role::Request),
-        20,
-        call(b"/s.A/One"),
-    );
-    says(
-        &mut conversation,
-        3,
-        (CLIENT, Role::Request),
-        20,
-        call(b"/s.A/Two"),
-    );
+    asks(&mut conversation, 1, 20, "/s.A/One");
+    asks(&mut conversation, 3, 20, "/s.A/Two");
     says(&mut conversation, 0, (SERVER, Role::Opaque), 30, Content::Cut);
-    says(&mut conversation, 3, (SERVER, Role::Reply), 31, Content::Other);
-    says(
-        &mut conversation,
-        5,
-        (CLIENT, Role::Request),
-        40,
-        call(b"/s.A/Three"),
-    );
-    says(&mut conversation, 5, (SERVER, Role::Reply), 50, Content::Other);
+    answers(&mut conversation, 3, Role::Reply, 31);
+    asks(&mut conversation, 5, 40, "/s.A/Three");
+    answers(&mut conversation, 5, Role::Reply, 50);
     let (exchanges, closed) = conversation.finish_seen();
     let found: Vec<_> = exchanges[1..]
         .iter()
@@ -218,15 +161,9 @@ fn lost_bytes_of_the_server_mix_up_no_streams() {
 #[test]
 fn a_reply_to_an_unseen_request_is_no_round_trip() {
     let mut conversation = Conversation::new();
-    says(
-        &mut conversation,
-        3,
-        (CLIENT, Role::Request),
-        20,
-        call(b"/s.A/Two"),
-    );
-    says(&mut conversation, 1, (SERVER, Role::Reply), 25, Content::Other);
-    says(&mut conversation, 3, (SERVER, Role::Reply), 30, Content::Other);
+    asks(&mut conversation, 3, 20, "/s.A/Two");
+    answers(&mut conversation, 1, Role::Reply, 25);
+    answers(&mut conversation, 3, Role::Reply, 30);
     let (exchanges, closed) = conversation.finish();
     assert_eq!(
         exchanges
@@ -236,4 +173,41 @@ fn a_reply_to_an_unseen_request_is_no_round_trip() {
         [1, 0, 1]
     );
     assert_eq!(closed.turns, 2);
+}
+
+#[test]
+fn a_wait_for_a_window_is_a_round_trip_within_its_exchange() {
+    let mut conversation = Conversation::new();
+    asks(&mut conversation, 1, 20, "/s.A/Big");
+    asks(&mut conversation, 3, 21, "/s.A/Small");
+    answers(&mut conversation, 1, Role::ReplyPart, 30);
+    answers(&mut conversation, 1, Role::ReplyPause, 30);
+    says(&mut conversation, 1, (CLIENT, Role::Request), 31, Content::Other);
+    answers(&mut conversation, 3, Role::Reply, 32);
+    answers(&mut conversation, 1, Role::Reply, 41);
+    let (exchanges, closed) = conversation.finish();
+    let found: Vec<_> = exchanges[1..]
+        .iter()
+        .map(|exchange| {
+            let name = exchange.fingerprint.as_deref().unwrap_or_default();
+            (name, exchange.turns, exchange.more.len(), exchange.executions)
+        })
+        .collect();
+    assert_eq!(found, [("/s.A/Small", 1, 0, 1), ("/s.A/Big", 2, 1, 1)]);
+    assert_eq!(closed.turns, 4);
+}
+
+/// Joined in the middle: the path is in the table of header fields.
+#[test]
+fn a_request_without_a_path_is_an_execution_that_was_not_seen() {
+    let mut conversation = Conversation::new();
+    asks(&mut conversation, 1, 20, "");
+    answers(&mut conversation, 1, Role::Reply, 30);
+    let (exchanges, _) = conversation.finish();
+    let exchange = &exchanges[1];
+    assert_eq!((exchange.turns, exchange.executions), (1, 1));
+    assert_eq!(
+        (exchange.fingerprint.as_deref(), exchange.not_seen),
+        (None, Some(NotSeen::PreparedBefore))
+    );
 }
