@@ -26,6 +26,17 @@ fn started() -> Stream {
     stream
 }
 
+/// Feeds a request and its reply, as they come from a capture; returns the bytes of their messages.
+fn exchange(stream: &mut Stream, request: &[u8], reply: &[u8]) -> u64 {
+    let mut bytes = 0;
+    let mut sink = |message: Message<'_>| bytes += message.bytes;
+    stream.feed(AT, Direction::ClientToServer, black_box(request), &mut sink);
+    for part in black_box(reply).chunks(64 * 1024) {
+        stream.feed(AT, Direction::ServerToClient, part, &mut sink);
+    }
+    bytes
+}
+
 fn rows(criterion: &mut Criterion) {
     let row = message(backend::DATA_ROW, b"\0\x01\0\0\0\x0412345678");
     let feed: Vec<u8> = row.iter().copied().cycle().take(row.len() * 3000).collect();
@@ -57,32 +68,30 @@ fn exchanges(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(1));
     let mut stream = started();
     group.bench_function("exchange of select 1 (5 messages)", |bencher| {
-        bencher.iter(|| {
-            let mut bytes = 0;
-            let mut sink = |message: Message<'_>| bytes += message.bytes;
-            stream.feed(AT, Direction::ClientToServer, black_box(&request), &mut sink);
-            stream.feed(AT, Direction::ServerToClient, black_box(&reply), &mut sink);
-            bytes
-        });
+        bencher.iter(|| exchange(&mut stream, &request, &reply));
     });
     group.finish();
 }
 
 fn bulk(criterion: &mut Criterion) {
     let data = message(backend::COPY_DATA, &[b'x'; 1 << 20]);
+    let part = message(backend::COPY_DATA, &[b'x'; 16 * 1024]).repeat(64);
+    let row = message(
+        backend::DATA_ROW,
+        &[b"\0\x01\0\0\x03\xf2", &[b'x'; 1010][..]].concat(),
+    );
     let mut group = criterion.benchmark_group("postgres");
-    group.throughput(Throughput::Bytes(data.len() as u64));
     let mut stream = started();
-    group.bench_function("copy data of 1 MiB in feeds of 64 KiB", |bencher| {
-        bencher.iter(|| {
-            let mut bytes = 0;
-            let mut sink = |message: Message<'_>| bytes += message.bytes;
-            for part in black_box(&data).chunks(64 * 1024) {
-                stream.feed(AT, Direction::ServerToClient, part, &mut sink);
-            }
-            bytes
+    for (name, bytes) in [
+        ("copy data of 1 MiB in feeds of 64 KiB", data),
+        ("1 MiB in copy data of 16 KiB, in feeds of 64 KiB", part),
+        ("1 MiB in rows of 1 KiB, in feeds of 64 KiB", row.repeat(1024)),
+    ] {
+        group.throughput(Throughput::Bytes(bytes.len() as u64));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| exchange(&mut stream, b"", &bytes))
         });
-    });
+    }
     group.finish();
 }
 
@@ -93,13 +102,7 @@ fn pipelines(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(16));
     let mut stream = Stream::new(6379);
     group.bench_function("SET, 16 at once", |bencher| {
-        bencher.iter(|| {
-            let mut bytes = 0;
-            let mut sink = |message: Message<'_>| bytes += message.bytes;
-            stream.feed(AT, Direction::ClientToServer, black_box(&requests), &mut sink);
-            stream.feed(AT, Direction::ServerToClient, black_box(&replies), &mut sink);
-            bytes
-        });
+        bencher.iter(|| exchange(&mut stream, &requests, &replies));
     });
     group.finish();
 }
@@ -156,18 +159,11 @@ fn documents(criterion: &mut Criterion) {
     ] {
         group.throughput(Throughput::Bytes((request.len() + reply.len()) as u64));
         let mut stream = Stream::new(27017);
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| {
-                let mut bytes = 0;
-                let mut sink = |message: Message<'_>| bytes += message.bytes;
-                stream.feed(AT, Direction::ClientToServer, black_box(&request), &mut sink);
-                for part in black_box(&reply).chunks(64 * 1024) {
-                    stream.feed(AT, Direction::ServerToClient, part, &mut sink);
-                }
-                bytes
-            });
-        });
+        exchange(&mut stream, &request, &reply);
         assert_eq!(stream.protocol(), model::Protocol::Mongodb);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| exchange(&mut stream, &request, &reply));
+        });
     }
     group.finish();
 }
@@ -232,13 +228,7 @@ fn calls(criterion: &mut Criterion) {
                 number += 2;
                 renumber(&mut request, number);
                 renumber(&mut reply, number);
-                let mut bytes = 0;
-                let mut sink = |message: Message<'_>| bytes += message.bytes;
-                stream.feed(AT, Direction::ClientToServer, black_box(&request), &mut sink);
-                for part in black_box(&reply).chunks(64 * 1024) {
-                    stream.feed(AT, Direction::ServerToClient, part, &mut sink);
-                }
-                bytes
+                exchange(&mut stream, &request, &reply)
             });
         });
         assert_eq!(
@@ -249,7 +239,7 @@ fn calls(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Requests of boto3 and curl with all their fields.
+/// Requests of boto3, curl and Python's requests with all their fields.
 fn stores(criterion: &mut Criterion) {
     let key = r#"{"TableName": "Orders", "Key": {"id": {"S": "1"}}}"#;
     let get_item = format!(
@@ -265,12 +255,20 @@ fn stores(criterion: &mut Criterion) {
         "POST /?database=shop HTTP/1.1\r\nHost: 127.0.0.1:8123\r\nX-ClickHouse-User: me\r\nContent-Length: {}\r\n\r\n{select}",
         select.len()
     );
-    let reply = |length: usize| {
+    let page = "GET /products/17?color=red HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nUser-Agent: python-requests/2.32.3\r\n\
+         Accept-Encoding: gzip, deflate\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n";
+    let scan = get_item.replace("GetItem", "Scan");
+    let reply_of = |body: Vec<u8>| {
         let head = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Fri, 27 Nov 2026 04:51:33 GMT\r\nContent-Length: {length}\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Fri, 27 Nov 2026 04:51:33 GMT\r\nContent-Length: {}\r\n\r\n",
+            body.len()
         );
-        [head.into_bytes(), vec![b'x'; length]].concat()
+        [head.into_bytes(), body].concat()
     };
+    let reply = |length| reply_of(vec![b'x'; length]);
+    let items = r#"{"id": {"S": "1"}, "name": {"S": "a shoe"}, "price": {"N": "17"}}, "#.repeat(15_000);
+    let items = reply_of(format!(r#"{{"Items": [{items}{{}}], "Count": 15001}}"#).into_bytes());
+    let lines = reply_of(b"17\ta shoe\t2026-11-27 04:51:33\n".repeat(1 << 15));
     let mut group = criterion.benchmark_group("http");
     for (name, protocol, request, reply) in [
         (
@@ -282,7 +280,7 @@ fn stores(criterion: &mut Criterion) {
         (
             "exchange of a select (ClickHouse)",
             model::Protocol::Clickhouse,
-            post,
+            post.clone(),
             reply(40),
         ),
         (
@@ -291,26 +289,38 @@ fn stores(criterion: &mut Criterion) {
             get_item,
             reply(1 << 20),
         ),
+        (
+            "1 MiB of items in feeds of 64 KiB (DynamoDB)",
+            model::Protocol::Dynamodb,
+            scan,
+            items,
+        ),
+        (
+            "1 MiB of lines in feeds of 64 KiB (ClickHouse)",
+            model::Protocol::Clickhouse,
+            post,
+            lines,
+        ),
+        (
+            "exchange of a page (no store)",
+            model::Protocol::Http,
+            page.to_owned(),
+            reply(40),
+        ),
+        (
+            "1 MiB in feeds of 64 KiB (no store)",
+            model::Protocol::Http,
+            page.to_owned(),
+            reply(1 << 20),
+        ),
     ] {
         group.throughput(Throughput::Bytes((request.len() + reply.len()) as u64));
         let mut stream = Stream::new(8000);
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| {
-                let mut bytes = 0;
-                let mut sink = |message: Message<'_>| bytes += message.bytes;
-                stream.feed(
-                    AT,
-                    Direction::ClientToServer,
-                    black_box(request.as_bytes()),
-                    &mut sink,
-                );
-                for part in black_box(&reply).chunks(64 * 1024) {
-                    stream.feed(AT, Direction::ServerToClient, part, &mut sink);
-                }
-                bytes
-            });
-        });
+        exchange(&mut stream, request.as_bytes(), &reply);
         assert_eq!((stream.protocol(), stream.decoding().opaque), (protocol, None));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| exchange(&mut stream, request.as_bytes(), &reply));
+        });
     }
     group.finish();
 }

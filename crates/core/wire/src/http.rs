@@ -16,10 +16,13 @@
 mod body;
 mod calls;
 pub(crate) mod dialects;
+mod fields;
 mod head;
+mod lines;
 mod opening;
 
-pub(crate) use head::{Identifiers, end as head_end, lines as head_lines};
+pub(crate) use fields::Identifiers;
+pub(crate) use lines::{Lines as HeadLines, end as head_end};
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink, Successor};
 use crate::decoding::framing::{HeaderFault, Input};
@@ -29,6 +32,7 @@ use crate::protocols::ProtocolRow;
 use body::Body;
 use dialects::{Dialect, Kept, KeptReply, Reads};
 use head::{Method, Request, Response};
+use lines::Lines;
 use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, Timestamp};
 
 pub const ROW: ProtocolRow = ProtocolRow {
@@ -55,7 +59,7 @@ pub struct HttpDecoder {
     dialect: Option<&'static Dialect>,
     /// The request in progress, if its body names it.
     kept: Option<Box<Kept>>,
-    /// The reply in progress, if it may say more than its status.
+    /// Of replies that may say more than their status.
     reply: Option<Box<KeptReply>>,
     name: Vec<u8>,
 }
@@ -98,28 +102,26 @@ impl HttpDecoder {
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
-        let half = &mut self.halves[direction];
         if input.bytes().is_empty() {
             return Err(HeaderFault {
                 expected: "a head",
                 found: format!("{} bytes that were not captured", input.unseen_count()),
             });
         }
-        if half.head.is_empty()
-            && let Some(length) = head::end(input.bytes(), 0)
+        let before = self.halves[direction].head.len();
+        if before == 0
+            && let Some(done) = self.whole_head(direction, input.bytes(), before, input, sink)
         {
-            half.taken += length as u64;
-            return self.head(direction, input.take_bytes(length), sink);
+            return done;
         }
-        let before = half.head.len();
+        let half = &mut self.halves[direction];
         let looked_at = input.bytes().len().min(MAXIMUM_HEAD + 1 - before);
         half.head
             .extend_from_slice(input.bytes().get(..looked_at).unwrap_or_default());
-        if let Some(length) = head::end(&half.head, before) {
-            half.taken += input.take_bytes(length - before).len() as u64;
-            let mut head = std::mem::take(&mut half.head);
-            head.truncate(length);
-            return self.head(direction, &head, sink);
+        if lines::end(&half.head, before).is_some() {
+            let bytes = std::mem::take(&mut half.head);
+            let done = self.whole_head(direction, &bytes, before, input, sink);
+            return done.unwrap_or(Ok(()));
         }
         if half.head.len() > MAXIMUM_HEAD {
             return Err(HeaderFault {
@@ -131,19 +133,33 @@ impl HttpDecoder {
         Ok(())
     }
 
-    fn head(
+    /// Takes the head that `bytes` begins with, of which `before` bytes were taken; `None` if it is
+    /// not whole.
+    fn whole_head(
         &mut self,
         direction: Direction,
-        head: &[u8],
+        bytes: &[u8],
+        before: usize,
+        input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
-    ) -> Result<(), HeaderFault> {
+    ) -> Option<Result<(), HeaderFault>> {
+        let mut lines = Lines::new(bytes);
         match direction {
-            Direction::ClientToServer => self.request(&head::request(head)?, head, sink),
+            Direction::ClientToServer => {
+                let request = head::request(&mut lines);
+                let length = lines.length()?;
+                self.halves[direction].taken += input.take_bytes(length - before).len() as u64;
+                Some(match request {
+                    Ok(ref request) => self.request(request, &bytes[..length], input, sink),
+                    Err(fault) => Err(fault),
+                })
+            }
             Direction::ServerToClient => {
                 let method = self.waiting.front().map(|waiting| waiting.method);
-                let response = head::response(head, method)?;
-                self.response(response, sink);
-                Ok(())
+                let response = head::response(&mut lines, method);
+                let length = lines.length()?;
+                self.halves[direction].taken += input.take_bytes(length - before).len() as u64;
+                Some(response.map(|response| self.response(response, sink)))
             }
         }
     }
@@ -152,6 +168,7 @@ impl HttpDecoder {
         &mut self,
         request: &Request<'_>,
         head: &[u8],
+        input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
         if std::mem::take(&mut self.is_head_answered) {
@@ -178,8 +195,8 @@ impl HttpDecoder {
         } else {
             Role::RequestPart
         };
-        self.emit_request(request, head, role, sink);
         self.halves[Direction::ClientToServer].body = request.body;
+        self.emit_request(request, head, role, input, sink);
         Ok(())
     }
 
@@ -311,7 +328,7 @@ impl Decoder for HttpDecoder {
                 let before = input.length();
                 let kept = match direction {
                     Direction::ClientToServer => self.kept.as_deref_mut().map(|kept| &mut kept.body),
-                    Direction::ServerToClient => self.reply.as_deref_mut().map(|reply| &mut reply.body),
+                    Direction::ServerToClient => self.reply.as_deref_mut().and_then(KeptReply::body),
                 };
                 let taken = body.process_input(&mut input, kept);
                 half.taken += before - input.length();

@@ -1,7 +1,7 @@
 //! CGI head of a reply; only the status is inspected.
 
 use super::MAXIMUM_HEAD;
-use crate::http::{head_end, head_lines};
+use crate::http::{HeadLines, head_end};
 use std::borrow::Cow;
 
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl Head {
 /// location.
 fn status(head: &[u8]) -> u16 {
     let mut otherwise = OK;
-    for line in head_lines(head) {
+    for line in HeadLines::new(head) {
         let Some(colon) = line.iter().position(|&byte| byte == b':') else {
             continue;
         };

@@ -30,6 +30,13 @@ impl Body {
         length: 0,
     };
 
+    pub(super) fn known_length(self) -> Option<usize> {
+        match self {
+            Self::Length(length) => usize::try_from(length).ok(),
+            Self::ChunkSize { .. } | Self::ChunkData(_) | Self::Trailer { .. } | Self::UntilClose => None,
+        }
+    }
+
     /// Whether the body has ended. `kept` takes its content.
     pub(super) fn process_input(
         &mut self,

@@ -1,9 +1,12 @@
 //! Requests that a dialect names.
 
 use super::HttpDecoder;
+use super::body::Body;
 use super::dialects::{self, Dialect, Fit, Kept, KeptReply};
 use super::head::{self, Request, Response};
+use super::lines::Lines;
 use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::Input;
 use model::{Content, Direction, Role};
 
 #[derive(Clone, Copy)]
@@ -19,12 +22,16 @@ impl HttpDecoder {
         request: &Request<'_>,
         head: &[u8],
         role: Role,
+        input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) {
         match dialects::recognise(request, self.dialect) {
             Some((dialect, fit @ (Fit::InBody | Fit::IfBody))) if role == Role::RequestPart => {
-                self.kept = Some(Box::new(Kept::new(dialect, fit, head)));
                 self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
+                match self.take_whole_body(request, input) {
+                    Some(body) => self.emit_call((dialect, fit), request, body, Role::Request, sink),
+                    None => self.kept = Some(Box::new(Kept::new(dialect, fit, head))),
+                }
             }
             Some((dialect, fit @ (Fit::Named | Fit::InBody))) => {
                 let body = BodyStart {
@@ -37,10 +44,27 @@ impl HttpDecoder {
         }
     }
 
+    /// The body, if it came with the head: it is read without a copy.
+    fn take_whole_body<'a>(&mut self, request: &Request<'_>, input: &mut Input<'a>) -> Option<BodyStart<'a>> {
+        let length = request.body.and_then(Body::known_length)?;
+        if length > dialects::MAX_BODY || input.bytes().len() < length {
+            return None;
+        }
+        let half = &mut self.halves[Direction::ClientToServer];
+        (half.body, half.started) = (None, input.at());
+        half.taken += length as u64;
+        Some(BodyStart {
+            bytes: input.take_bytes(length),
+            is_whole: true,
+        })
+    }
+
     /// Emits the end of a request, with its name if its body has it.
     pub(super) fn emit_request_end(&mut self, role: Role, is_whole: bool, sink: &mut MessageSink<'_>) {
         let kept = self.kept.take();
-        let request = kept.as_deref().map(|kept| (kept, head::request(&kept.head)));
+        let request = kept
+            .as_deref()
+            .map(|kept| (kept, head::request(&mut Lines::new(&kept.head))));
         let Some((kept, Ok(request))) = request else {
             return self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
         };
@@ -89,13 +113,19 @@ impl HttpDecoder {
     pub(super) fn keep_reply(&mut self, response: Response) {
         let reads = self.waiting.front().map(|waiting| waiting.reads);
         let may_fail = reads.filter(|_| response.status < 400 && response.body.is_some());
-        let reply = may_fail.and_then(|reads| KeptReply::new(reads, response.clues));
-        self.reply = reply.map(Box::new);
+        match may_fail.filter(|&reads| KeptReply::is_needed(reads, response.clues)) {
+            Some(reads) => self.reply.get_or_insert_default().begin(reads, response.clues),
+            None => {
+                if let Some(reply) = &mut self.reply {
+                    reply.close();
+                }
+            }
+        }
     }
 
     /// Emits the end of a reply, with its error or rows.
     pub(super) fn emit_reply_end(&mut self, sink: &mut MessageSink<'_>) {
-        let outcome = self.reply.take().map(|reply| reply.outcome()).unwrap_or_default();
+        let outcome = self.reply.as_deref_mut().map(KeptReply::end).unwrap_or_default();
         let content = match (&outcome.error, outcome.rows) {
             (Some(code), _) => Content::Error { code, text: b"" },
             (None, Some(rows)) => Content::Done {

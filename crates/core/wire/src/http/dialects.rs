@@ -19,7 +19,7 @@ mod web;
 
 pub(super) use clues::{Clues, ReplyClues};
 pub(super) use encoding::Encoding;
-pub(super) use kept::{Kept, KeptBody, KeptReply};
+pub(super) use kept::{Kept, KeptBody, KeptReply, MAX_BODY};
 pub(super) use reply::Reads;
 
 use super::head::Request;
@@ -32,7 +32,8 @@ pub(super) struct Dialect {
     recognise: fn(&Call<'_>) -> Fit,
     /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
-    answers: fn(&[u8], &[u8]) -> bool,
+    /// Takes name and value of a response's field.
+    answers: Option<fn(&[u8], &[u8]) -> bool>,
     pub(super) reads: Reading,
 }
 
@@ -46,7 +47,7 @@ impl Dialect {
             protocol,
             recognise,
             name,
-            answers: |_, _| false,
+            answers: None,
             reads: Reading::Same(Reads::Nothing),
         }
     }
@@ -140,7 +141,8 @@ pub(super) fn write_target(request: &Request<'_>, text: &mut Vec<u8>) -> CallSyn
 }
 
 fn of_response(name: &[u8], value: &[u8]) -> Option<&'static Dialect> {
-    ROWS.iter().find(|row| (row.answers)(name, value))
+    ROWS.iter()
+        .find(|row| row.answers.is_some_and(|answers| answers(name, value)))
 }
 
 fn push_words(text: &mut Vec<u8>, words: &[&[u8]]) {

@@ -5,11 +5,19 @@ use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const DYNAMODB: Dialect = Dialect {
-    reads: Reading::Same(Reads::Members(&[
-        Sign::failed(1, b"UnprocessedKeys"),
-        Sign::failed(1, b"UnprocessedItems"),
-        Sign::rows(1, b"Count"),
-    ])),
+    reads: Reading::ByName(|name| match name.split(|&byte| byte == b' ').next() {
+        // One item, or all or nothing.
+        Some(b"GetItem" | b"PutItem" | b"UpdateItem" | b"DeleteItem" | b"TransactGetItems") => Reads::Nothing,
+        _ => Reads::Members(
+            const {
+                &[
+                    Sign::failed(1, b"UnprocessedKeys"),
+                    Sign::failed(1, b"UnprocessedItems"),
+                    Sign::rows(1, b"Count"),
+                ]
+            },
+        ),
+    }),
     ..Dialect::new(
         Protocol::Dynamodb,
         |call| Fit::in_body(call.clues.amz_target.starts_with(b"DynamoDB")),

@@ -5,10 +5,10 @@ use super::{Call, Dialect, Fit, target};
 use model::{CallSyntax, Protocol};
 
 pub(super) const ROW: Dialect = Dialect {
-    answers: |name, _| {
+    answers: Some(|name, _| {
         let beginning = name.get(..b"x-clickhouse-".len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(b"x-clickhouse-"))
-    },
+    }),
     // An exception after the first rows ends the body.
     reads: Reading::Same(Reads::Text(MatchText::LastLine(b"Code: ", b"DB::Exception"))),
     ..Dialect::new(Protocol::Clickhouse, recognise, name)
@@ -50,14 +50,14 @@ fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
 
 /// Rows follow an INSERT in another format, and its name does not depend on them.
 fn without_rows(text: &mut Vec<u8>) {
-    let is_insert = text
-        .trim_ascii_start()
-        .get(..6)
-        .is_some_and(|word| word.eq_ignore_ascii_case(b"insert"));
+    let word = text.trim_ascii_start().get(..6);
+    if !word.is_some_and(|word| word.eq_ignore_ascii_case(b"insert")) {
+        return;
+    }
     let format = text
         .windows(FORMAT.len())
         .position(|word| word.eq_ignore_ascii_case(FORMAT));
-    if let Some(place) = format.filter(|_| is_insert) {
+    if let Some(place) = format {
         let name = text.get(place + FORMAT.len()..).unwrap_or_default();
         let length = name.iter().position(|byte| !byte.is_ascii_alphanumeric());
         text.truncate(place + FORMAT.len() + length.unwrap_or(name.len()));

@@ -1,6 +1,7 @@
 //! Fields of heads that tell which dialect a connection has, and whether a request failed.
 
 use super::{Dialect, Encoding, target};
+use crate::http::fields::{CONTENT, Field, initials};
 use model::Protocol;
 
 #[derive(Debug, Default)]
@@ -16,25 +17,35 @@ pub(in crate::http) struct Clues<'a> {
 }
 
 impl<'a> Clues<'a> {
-    pub(in crate::http) fn process_field(&mut self, name: &[u8], value: &'a [u8]) {
-        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-        let begins =
-            |known: &[u8]| name.len() > known.len() && name[..known.len()].eq_ignore_ascii_case(known);
-        match name.first().map(u8::to_ascii_lowercase) {
-            Some(b'a') if is(b"authorization") => self.authorization = value,
-            Some(b'a') if is(b"apikey") => self.mark = Some(Protocol::Postgrest),
-            Some(b'c') if is(b"content-type") => self.content_type = value,
-            Some(b'c') if is(b"content-encoding") => self.encoding = Encoding::from_field(value),
-            Some(b'h') if is(b"host") => self.host = value,
-            Some(b'n') if is(b"neon-connection-string") => self.mark = Some(Protocol::Neon),
-            Some(b'u') if is(b"user-agent") => self.user_agent = value,
-            Some(b'u') if begins(b"upstash-") => self.mark = Some(Protocol::Upstash),
-            Some(b'x') if is(b"x-amz-target") => self.amz_target = value,
-            Some(b'x') if begins(b"x-clickhouse-") => self.mark = Some(Protocol::Clickhouse),
-            Some(b'x') if is(b"x-elastic-client-meta") => self.mark = Some(Protocol::Elasticsearch),
-            Some(b'x') if begins(b"x-snowflake-") => self.mark = Some(Protocol::Snowflake),
-            _ => {}
-        }
+    pub(in crate::http) fn process_field(&mut self, field: Field<'a>) {
+        let mark = |is_it: bool, protocol| is_it.then_some(protocol);
+        let found = match field.initials {
+            AUTHORIZATION => return take(&mut self.authorization, field, b"authorization"),
+            HOST => return take(&mut self.host, field, b"host"),
+            USER_AGENT => return take(&mut self.user_agent, field, b"user-agent"),
+            X_AMZ => return take(&mut self.amz_target, field, b"x-amz-target"),
+            CONTENT => {
+                take(&mut self.content_type, field, b"content-type");
+                if let Some(value) = field.value_of(b"content-encoding") {
+                    self.encoding = Encoding::from_field(value);
+                }
+                return;
+            }
+            APIKEY => mark(field.value_of(b"apikey").is_some(), Protocol::Postgrest),
+            NEON => mark(
+                field.value_of(b"neon-connection-string").is_some(),
+                Protocol::Neon,
+            ),
+            UPSTASH => mark(field.begins(b"upstash-"), Protocol::Upstash),
+            X_CLICKHOUSE => mark(field.begins(b"x-clickhouse-"), Protocol::Clickhouse),
+            X_ELASTIC => mark(
+                field.value_of(b"x-elastic-client-meta").is_some(),
+                Protocol::Elasticsearch,
+            ),
+            X_SNOWFLAKE => mark(field.begins(b"x-snowflake-"), Protocol::Snowflake),
+            _ => None,
+        };
+        self.mark = found.or(self.mark);
     }
 
     pub(super) fn is_marked(&self, protocol: Protocol) -> bool {
@@ -73,19 +84,32 @@ pub(in crate::http) struct ReplyClues {
 }
 
 impl ReplyClues {
-    pub(in crate::http) fn process_field(&mut self, name: &[u8], value: &[u8]) {
-        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-        match name.first() {
-            Some(b'c' | b'C') if is(b"content-encoding") => self.encoding = Encoding::from_field(value),
-            Some(b'c' | b'C') if is(b"content-range") => self.rows = rows_of_range(value),
-            Some(b'x' | b'X' | b's' | b'S') => {
+    pub(in crate::http) fn process_field(&mut self, field: Field<'_>) {
+        match field.initials {
+            CONTENT => {
+                if let Some(value) = field.value_of(b"content-encoding") {
+                    self.encoding = Encoding::from_field(value);
+                } else if let Some(value) = field.value_of(b"content-range") {
+                    self.rows = rows_of_range(value);
+                }
+            }
+            initials if matches!(initials.to_le_bytes()[0], b'x' | b's') => {
+                let Some((name, value)) = field.split() else {
+                    return;
+                };
                 self.dialect = self.dialect.or_else(|| super::of_response(name, value));
-                if is(b"x-clickhouse-exception-code") {
+                if name.eq_ignore_ascii_case(b"x-clickhouse-exception-code") {
                     self.exception = target::number(value).and_then(|code| u32::try_from(code).ok());
                 }
             }
             _ => {}
         }
+    }
+}
+
+fn take<'a>(place: &mut &'a [u8], field: Field<'a>, name: &[u8]) {
+    if let Some(value) = field.value_of(name) {
+        *place = value;
     }
 }
 
@@ -99,6 +123,17 @@ fn rows_of_range(value: &[u8]) -> Option<u64> {
     let rows = target::number(last)?.checked_sub(target::number(first)?)?;
     rows.checked_add(1)
 }
+
+const APIKEY: u32 = initials(b"apik");
+const AUTHORIZATION: u32 = initials(b"auth");
+const HOST: u32 = initials(b"host");
+const NEON: u32 = initials(b"neon");
+const UPSTASH: u32 = initials(b"upst");
+const USER_AGENT: u32 = initials(b"user");
+const X_AMZ: u32 = initials(b"x-am");
+const X_CLICKHOUSE: u32 = initials(b"x-cl");
+const X_ELASTIC: u32 = initials(b"x-el");
+const X_SNOWFLAKE: u32 = initials(b"x-sn");
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,7 @@ pub(super) const FIRESTORE: Dialect = Dialect {
 };
 
 pub(super) const COUCHDB: Dialect = Dialect {
-    answers: |name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"CouchDB"),
+    answers: Some(|name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"CouchDB")),
     // A document may have such a member too.
     reads: Reading::ByName(|name| match name.starts_with(b"bulk_docs") {
         true => Reads::Members(const { &[Sign::failed(1, b"error")] }),

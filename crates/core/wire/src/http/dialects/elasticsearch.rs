@@ -5,7 +5,7 @@ use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const ROW: Dialect = Dialect {
-    answers: |name, value| name.eq_ignore_ascii_case(b"x-elastic-product") && value == b"Elasticsearch",
+    answers: Some(|name, value| name.eq_ignore_ascii_case(b"x-elastic-product") && value == b"Elasticsearch"),
     reads: Reading::ByName(
         |name| match name.split(|byte| matches!(byte, b' ' | b'?')).next() {
             Some(b"bulk") => Reads::Members(const { &[Sign::failed(1, b"errors")] }),

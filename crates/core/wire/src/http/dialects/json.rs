@@ -49,14 +49,14 @@ impl<'a> Text<'a> {
 pub(super) fn strings(json: &[u8]) -> impl Iterator<Item = Text<'_>> {
     let (mut rest, mut depth, mut objects, mut begun) = (json, 0_usize, 0_usize, 0);
     std::iter::from_fn(move || {
-        while let Some((&byte, behind)) = rest.split_first() {
+        while let Some((&mark, behind)) = rest.get(next_mark(rest)..).and_then(<[u8]>::split_first) {
             rest = behind;
-            match byte {
+            match mark {
                 b'{' => (depth, objects, begun) = (depth + 1, objects + 1, begun + 1),
                 b'[' => (depth, begun) = (depth + 1, begun + 1),
                 b'}' => (depth, objects) = (depth.saturating_sub(1), objects.saturating_sub(1)),
                 b']' => depth = depth.saturating_sub(1),
-                b'"' => {
+                _ => {
                     let (raw, after) = behind.split_at(end_of_string(behind));
                     rest = after.get(1..).unwrap_or_default();
                     let is_key = rest.trim_ascii_start().first() == Some(&b':');
@@ -70,21 +70,37 @@ pub(super) fn strings(json: &[u8]) -> impl Iterator<Item = Text<'_>> {
                     };
                     return Some(text);
                 }
-                _ => {}
             }
         }
         None
     })
 }
 
+/// Number of bytes before the next bracket, brace or string.
+fn next_mark(json: &[u8]) -> usize {
+    // Of a bracket and its brace one bit differs.
+    let is_mark = |byte: u8| byte == b'"' || matches!(byte | 0x20, b'{' | b'}');
+    // Mostly it is near. Further on, whole chunks are compared at once.
+    let near = json.iter().take(CHUNK).position(|&byte| is_mark(byte));
+    near.unwrap_or_else(|| {
+        let has_mark = |chunk: &[u8; CHUNK]| chunk.iter().fold(false, |any, &byte| any | is_mark(byte));
+        let (chunks, _) = json.as_chunks();
+        let skipped = CHUNK * chunks.iter().position(has_mark).unwrap_or(chunks.len());
+        let place = json[skipped..].iter().position(|&byte| is_mark(byte));
+        skipped + place.unwrap_or(json.len() - skipped)
+    })
+}
+
 fn end_of_string(text: &[u8]) -> usize {
-    let mut is_escaped = false;
-    let end = text.iter().position(|&byte| {
-        let ends = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        ends
-    });
-    end.unwrap_or(text.len())
+    let mut place = 0;
+    loop {
+        match text.get(place) {
+            None => return text.len(),
+            Some(b'"') => return place,
+            Some(b'\\') => place += 2,
+            Some(_) => place += 1,
+        }
+    }
 }
 
 /// Texts of the members with one of these names, at any depth.
@@ -142,5 +158,26 @@ pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) {
             }
             other => out.push(other),
         }
+    }
+}
+
+const CHUNK: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_found_behind_any_number_of_other_bytes() {
+        for length in 0..100 {
+            let (numbers, escaped) = ("7".repeat(length), r#"\""#.repeat(length));
+            let json = format!(r#"{{"a":[{numbers},"b{escaped}"],"c":{numbers}}}"#);
+            let found: Vec<_> = strings(json.as_bytes())
+                .map(|text| (text.raw.len(), text.depth, text.is_key))
+                .collect();
+            assert_eq!(found, [(1, 1, true), (1 + escaped.len(), 2, false), (1, 1, true)]);
+            assert_eq!(strings(numbers.as_bytes()).count(), 0);
+        }
+        assert_eq!(strings(br#"{"a\"#).map(|text| text.raw).last(), Some(&b"a\\"[..]));
     }
 }

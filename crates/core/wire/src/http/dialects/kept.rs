@@ -1,7 +1,8 @@
 //! Head and beginning of the body of a request, and the body of a reply.
 
-use super::reply::{Outcome, Reads};
+use super::reply::{MatchText, Outcome, Reads};
 use super::{Dialect, Encoding, Fit, ReplyClues};
+use memchr::memrchr;
 
 #[derive(Debug)]
 pub(in crate::http) struct Kept {
@@ -22,78 +23,90 @@ impl Kept {
     }
 }
 
-#[derive(Debug)]
+/// The reply in progress. Serves one reply after the other, so that its memory is reused.
+#[derive(Debug, Default)]
 pub(in crate::http) struct KeptReply {
+    is_open: bool,
     reads: Reads,
     encoding: Encoding,
     /// As its head says.
     of_head: Outcome,
-    pub(in crate::http) body: KeptBody,
+    body: KeptBody,
 }
 
 impl KeptReply {
-    /// `None` if nothing of the reply says more than its status.
-    pub(in crate::http) fn new(reads: Reads, clues: ReplyClues) -> Option<Self> {
-        let of_head = Outcome {
+    /// Whether a reply says more than its status.
+    pub(in crate::http) fn is_needed(reads: Reads, clues: ReplyClues) -> bool {
+        clues.exception.is_some() || !matches!(reads, Reads::Nothing)
+    }
+
+    pub(in crate::http) fn begin(&mut self, reads: Reads, clues: ReplyClues) {
+        self.reads = match reads {
+            // The end of a compressed body cannot be opened.
+            Reads::Text(MatchText::LastLine(..)) if clues.encoding != Encoding::Plain => Reads::Nothing,
+            reads => reads,
+        };
+        self.encoding = clues.encoding;
+        self.of_head = Outcome {
             error: clues.exception.map(|code| code.to_string().into_bytes()),
             rows: clues.rows.filter(|_| matches!(reads, Reads::ContentRange)),
         };
-        let is_needed = of_head != Outcome::default() || !matches!(reads, Reads::Nothing);
-        is_needed.then(|| Self {
-            reads,
-            encoding: clues.encoding,
-            of_head,
-            body: reads.body(),
-        })
+        self.is_open = true;
+        self.body.begin(self.reads.is_of_end());
     }
 
-    pub(in crate::http) fn outcome(mut self) -> Outcome {
-        if self.encoding != Encoding::Plain {
-            // Rows of a beginning would be too few, and its end is not the body's.
-            self.body = KeptBody {
+    pub(in crate::http) fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// The body to add to, if it is needed.
+    pub(in crate::http) fn body(&mut self) -> Option<&mut KeptBody> {
+        self.is_open.then_some(&mut self.body)
+    }
+
+    pub(in crate::http) fn end(&mut self) -> Outcome {
+        if !std::mem::take(&mut self.is_open) {
+            return Outcome::default();
+        }
+        let of_body = match self.encoding {
+            Encoding::Plain => self.reads.outcome(&self.body),
+            // Rows of a beginning would be too few.
+            Encoding::Gzip | Encoding::Other => self.reads.outcome(&KeptBody {
                 bytes: self.encoding.open(&self.body.bytes).into_owned(),
                 is_cut: true,
                 ..KeptBody::default()
-            };
-        }
-        let of_body = self.reads.outcome(&self.body);
+            }),
+        };
+        self.body.begin(false);
+        let of_head = std::mem::take(&mut self.of_head);
         Outcome {
-            error: self.of_head.error.or(of_body.error),
-            rows: self.of_head.rows.or(of_body.rows),
+            error: of_head.error.or(of_body.error),
+            rows: of_head.rows.or(of_body.rows),
         }
     }
 }
 
-/// The beginning of a body, and its end.
+/// The beginning of a body, or its end.
 #[derive(Debug, Default)]
 pub(in crate::http) struct KeptBody {
     pub(in crate::http) bytes: Vec<u8>,
     pub(in crate::http) is_cut: bool,
-    /// At least the last [`MAX_END`] bytes.
-    end: Vec<u8>,
-    keeps_end: bool,
+    is_end: bool,
 }
 
 impl KeptBody {
-    pub(in crate::http) fn with_end() -> Self {
-        Self {
-            keeps_end: true,
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn end(&self) -> &[u8] {
-        &self.end[self.end.len().saturating_sub(MAX_END)..]
+    /// Forgets the body before. If `is_end`, at most the last [`MAX_END`] bytes are kept, from the
+    /// beginning of the last line that is not empty.
+    pub(super) fn begin(&mut self, is_end: bool) {
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BETWEEN_BODIES);
+        (self.is_cut, self.is_end) = (false, is_end);
     }
 
     /// Adds `bytes`, the seen ones of `passed`.
     pub(in crate::http) fn add(&mut self, bytes: &[u8], passed: u64) {
-        if self.keeps_end {
-            if self.end.len() > 2 * MAX_END {
-                self.end.drain(..self.end.len() - MAX_END);
-            }
-            self.end
-                .extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_END)..]);
+        if self.is_end {
+            return self.add_end(bytes);
         }
         if self.is_cut {
             return;
@@ -102,7 +115,26 @@ impl KeptBody {
         self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
         self.is_cut = bytes.len() > room || passed > bytes.len() as u64;
     }
+
+    fn add_end(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(MAX_END)..];
+        let line = memrchr(b'\n', bytes.trim_ascii_end());
+        if line.is_some() || bytes.len() == MAX_END {
+            self.bytes.clear();
+        }
+        self.bytes.extend_from_slice(&bytes[line.unwrap_or(0)..]);
+        if self.bytes.len() > 2 * MAX_END {
+            self.bytes.drain(..self.bytes.len() - MAX_END);
+        }
+    }
+
+    pub(super) fn last_line(&self) -> &[u8] {
+        let end = &self.bytes[self.bytes.len().saturating_sub(MAX_END)..];
+        let end = end.trim_ascii_end();
+        &end[memrchr(b'\n', end).map_or(0, |newline| newline + 1)..]
+    }
 }
 
-const MAX_BODY: usize = 16 * 1024;
+pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
 const MAX_END: usize = 4 * 1024;
+const KEPT_BETWEEN_BODIES: usize = 4 * 1024;

@@ -5,9 +5,9 @@ use super::{Call, Dialect, Fit, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const INFLUXDB: Dialect = Dialect {
-    answers: |name, _| {
+    answers: Some(|name, _| {
         name.eq_ignore_ascii_case(b"x-influxdb-version") || name.eq_ignore_ascii_case(b"x-influxdb-build")
-    },
+    }),
     reads: Reading::Same(Reads::Members(&[
         Sign::failed(1, b"error"),
         Sign::failed(2, b"error"),

@@ -20,8 +20,9 @@ impl Reading {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::http) enum Reads {
+    #[default]
     Nothing,
     /// Members of a text in JSON.
     Members(&'static [Sign]),
@@ -87,16 +88,11 @@ pub(in crate::http) struct Outcome {
 }
 
 impl Reads {
-    pub(in crate::http) fn body(self) -> KeptBody {
-        match self {
-            Self::Text(MatchText::LastLine(..)) => KeptBody::with_end(),
-            Self::Text(MatchText::Anywhere(_)) | Self::Members(_) | Self::Nothing | Self::ContentRange => {
-                KeptBody::default()
-            }
-        }
+    pub(super) fn is_of_end(self) -> bool {
+        matches!(self, Self::Text(MatchText::LastLine(..)))
     }
 
-    pub(in crate::http) fn outcome(self, body: &KeptBody) -> Outcome {
+    pub(super) fn outcome(self, body: &KeptBody) -> Outcome {
         match self {
             Self::Nothing | Self::ContentRange => Outcome::default(),
             Self::Members(signs) => members(signs, body),
@@ -147,8 +143,7 @@ impl MatchText {
                 found.then(|| mark.trim_ascii().to_vec())
             }
             Self::LastLine(begin, mark) => {
-                let last = body.end().trim_ascii_end().rsplit(|&byte| byte == b'\n').next()?;
-                let behind = last.strip_prefix(begin)?;
+                let behind = body.last_line().strip_prefix(begin)?;
                 let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 let is_it = digits > 0 && behind.windows(mark.len()).any(|part| part == mark);
                 is_it.then(|| behind[..digits.min(MAX_DIGITS)].to_vec())
@@ -167,9 +162,11 @@ mod tests {
 
     fn outcome(protocol: Protocol, name: &str, body: &str) -> (Option<String>, Option<u64>) {
         let dialect = ROWS.iter().find(|row| row.protocol == protocol).expect("a row");
-        let mut kept = KeptBody::with_end();
+        let reads = dialect.reads.of_request(name.as_bytes());
+        let mut kept = KeptBody::default();
+        kept.begin(reads.is_of_end());
         kept.add(body.as_bytes(), body.len() as u64);
-        let outcome = dialect.reads.of_request(name.as_bytes()).outcome(&kept);
+        let outcome = reads.outcome(&kept);
         (
             outcome.error.map(|error| String::from_utf8(error).expect("text")),
             outcome.rows,
@@ -191,10 +188,11 @@ mod tests {
     #[test]
     fn an_exception_of_clickhouse_is_the_last_line() {
         let line = "Code: 241. DB::Exception: Memory limit exceeded";
-        let body = "1\n".repeat(9_000) + line;
-        for size in [1, 7, 5_000, body.len()] {
+        let body = "1\n".repeat(9_000) + line + "\n \r\n";
+        for size in [1, 3, 7, 49, 50, 51, 4_096, 5_000, body.len()] {
             let reads = clickhouse::ROW.reads.of_request(b"");
-            let mut kept = reads.body();
+            let mut kept = KeptBody::default();
+            kept.begin(reads.is_of_end());
             for piece in body.as_bytes().chunks(size) {
                 kept.add(piece, piece.len() as u64);
             }

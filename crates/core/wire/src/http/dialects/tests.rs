@@ -1,9 +1,10 @@
 use super::*;
 use crate::http::head;
+use crate::http::lines::Lines;
 
 fn named(head: &str, body: &str) -> Option<(Protocol, String, CallSyntax)> {
     let head = head.replace("SIGNED", SIGNED).replace('\n', "\r\n") + "\r\n\r\n";
-    let request = head::request(head.as_bytes()).expect("a request");
+    let request = head::request(&mut Lines::new(head.as_bytes())).expect("a request");
     let (dialect, fit) = recognise(&request, None)?;
     let body = if fit == Fit::Named { "" } else { body };
     let mut text = Vec::new();

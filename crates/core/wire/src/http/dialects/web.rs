@@ -5,7 +5,7 @@ use super::{Call, Dialect, Fit, json, push_words, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const POSTGREST: Dialect = Dialect {
-    answers: |name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"postgrest"),
+    answers: Some(|name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"postgrest")),
     reads: Reading::Same(Reads::ContentRange),
     ..Dialect::new(
         Protocol::Postgrest,
