@@ -1,6 +1,7 @@
 //! Elements of BSON documents (bsonspec.org, version 1.1), read without a copy.
 
 use crate::decoding::reader::Reader;
+use memchr::memchr;
 
 /// A field of a document, or an element of an array with its index as the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,8 @@ impl<'a> Element<'a> {
 }
 
 /// Reads the element that `bytes` begins with.
+// The result of a call would pass through memory.
+#[inline(always)]
 pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some((&kind, rest)) = bytes.split_first() else {
         return Parsed::More;
@@ -58,7 +61,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     if kind == 0 {
         return Parsed::End;
     }
-    let Some(end) = rest.iter().take(MAX_NAME).position(|&byte| byte == 0) else {
+    let Some(end) = end_of_name(rest) else {
         return too_long_or_cut(rest);
     };
     let (name, behind) = (
@@ -80,6 +83,20 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Element(element, end + 2)
 }
 
+/// Most names are shorter than a word.
+#[inline]
+fn end_of_name(rest: &[u8]) -> Option<usize> {
+    const LOWEST: u64 = u64::from_le_bytes([1; 8]);
+    const HIGHEST: u64 = LOWEST << 7;
+    let word = rest
+        .first_chunk()
+        .map_or(u64::MAX, |word| u64::from_le_bytes(*word));
+    match word.wrapping_sub(LOWEST) & !word & HIGHEST {
+        0 => memchr(0, rest.get(..MAX_NAME).unwrap_or(rest)),
+        zeros => Some(zeros.trailing_zeros() as usize / 8),
+    }
+}
+
 fn too_long_or_cut(rest: &[u8]) -> Parsed<'_> {
     match rest.len() < MAX_NAME {
         true => Parsed::More,
@@ -93,24 +110,27 @@ enum Length {
     Wrong,
 }
 
+#[inline]
 fn value_length(kind: u8, value: &[u8]) -> Length {
+    match FIXED[usize::from(kind)] {
+        VARIABLE => variable_length(kind, value),
+        length => Length::Of(u64::from(length)),
+    }
+}
+
+#[inline]
+fn variable_length(kind: u8, value: &[u8]) -> Length {
     let prefixed = |more: u64, least: i32| match document_length(value) {
         None => Length::More,
         Some(length) if length < least => Length::Wrong,
         Some(length) => Length::Of(u64::from(length.unsigned_abs()) + more),
     };
     match kind {
-        kind::DOUBLE | kind::DATE | kind::TIMESTAMP | kind::INT64 => Length::Of(8),
         kind::STRING | kind::CODE | kind::SYMBOL => prefixed(4, 1),
         kind::DOCUMENT | kind::ARRAY | kind::SCOPED_CODE => prefixed(0, MIN_DOCUMENT),
         kind::BINARY => prefixed(5, 0),
-        kind::UNDEFINED | kind::NULL | kind::MIN_KEY | kind::MAX_KEY => Length::Of(0),
-        kind::OBJECT_ID => Length::Of(12),
-        kind::BOOLEAN => Length::Of(1),
         kind::REGEX => regex(value),
         kind::POINTER => prefixed(16, 1),
-        kind::INT32 => Length::Of(4),
-        kind::DECIMAL => Length::Of(16),
         _ => Length::Wrong,
     }
 }
@@ -151,6 +171,7 @@ pub(super) struct Elements<'a> {
 impl<'a> Iterator for Elements<'a> {
     type Item = Element<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Element<'a>> {
         let Parsed::Element(element, before) = parse(self.rest) else {
             return None;
@@ -185,6 +206,32 @@ pub(super) mod kind {
     pub(super) const MAX_KEY: u8 = 0x7F;
 }
 
+/// Lengths of values by kind, where all values have the same.
+const FIXED: [u8; 256] = {
+    let mut lengths = [VARIABLE; 256];
+    let known = [
+        (kind::DOUBLE, 8),
+        (kind::DATE, 8),
+        (kind::TIMESTAMP, 8),
+        (kind::INT64, 8),
+        (kind::UNDEFINED, 0),
+        (kind::NULL, 0),
+        (kind::MIN_KEY, 0),
+        (kind::MAX_KEY, 0),
+        (kind::OBJECT_ID, 12),
+        (kind::BOOLEAN, 1),
+        (kind::INT32, 4),
+        (kind::DECIMAL, 16),
+    ];
+    let mut place = 0;
+    while place < known.len() {
+        lengths[known[place].0 as usize] = known[place].1;
+        place += 1;
+    }
+    lengths
+};
+const VARIABLE: u8 = u8::MAX;
+
 /// An empty document has a length and an end.
 pub(super) const MIN_DOCUMENT: i32 = 5;
 const MAX_NAME: usize = 256;
@@ -208,5 +255,25 @@ mod tests {
         assert_eq!(parse(b"\x20a\0"), Parsed::Wrong);
         assert_eq!(parse(b"\x03a\0\x01\0\0\0"), Parsed::Wrong);
         assert_eq!(parse(b"\0"), Parsed::End);
+    }
+
+    #[test]
+    fn names_of_any_length_end_with_a_zero() {
+        for length in 0..300 {
+            let bytes = [&[0x0A][..], &vec![0xFF; length], b"\0\x01\0\0\0\0\0\0\0\0"].concat();
+            let found = parse(&bytes);
+            match length < MAX_NAME {
+                true => assert!(matches!(found, Parsed::Element(_, before) if before == length + 2)),
+                false => assert_eq!(found, Parsed::Wrong),
+            }
+            assert_eq!(
+                parse(&bytes[..=length]),
+                if length < MAX_NAME {
+                    Parsed::More
+                } else {
+                    Parsed::Wrong
+                }
+            );
+        }
     }
 }

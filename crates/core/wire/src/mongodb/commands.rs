@@ -24,6 +24,17 @@ pub(super) enum Filter {
     Writes(&'static str),
 }
 
+impl Filter {
+    /// The field that holds it.
+    pub(super) const fn field(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Field(name) | Self::Writes(name) => name,
+            Self::Pipeline => "pipeline",
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Known {
     name: &'static str,

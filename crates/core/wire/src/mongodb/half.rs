@@ -132,9 +132,7 @@ impl HalfConnection {
             self.started = input.at();
         }
         let part = input.take_bytes(HEADER - self.filled);
-        for (place, byte) in self.header.iter_mut().skip(self.filled).zip(part) {
-            *place = *byte;
-        }
+        self.header[self.filled..][..part.len()].copy_from_slice(part);
         self.filled += part.len();
         self.taken += part.len() as u64;
         if self.filled == HEADER {

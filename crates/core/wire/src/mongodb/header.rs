@@ -13,11 +13,8 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn from_bytes(bytes: &[u8; HEADER]) -> Result<Self, HeaderFault> {
-        let [length, id, responds_to, opcode] = [0, 4, 8, 12].map(|at| {
-            let mut word = [0; 4];
-            word.copy_from_slice(&bytes[at..at + 4]);
-            word
-        });
+        let word = |at: usize| [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        let [length, id, responds_to, opcode] = [word(0), word(4), word(8), word(12)];
         let opcode = u32::from_le_bytes(opcode);
         let Some((_, least)) = OPCODES.iter().find(|(known, _)| *known == opcode) else {
             return Err(fault("an operation code of MongoDB", opcode.to_string()));

@@ -9,11 +9,12 @@ use super::header::{MORE_TO_COME, OP_DELETE, OP_INSERT, OP_KILL_CURSORS, OP_MSG,
 use super::text::{self, Command};
 use crate::decoding::decoder::MessageSink;
 use crate::decoding::fault::{HeaderFault, fault};
+use foldhash::quality::FixedState;
 use model::{
     Content, Direction, Message, PendingReplies, Phase, Protocol, Role, StatementId, TransactionState,
 };
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher;
 
 #[derive(Debug, Default)]
 pub(super) struct Session {
@@ -23,7 +24,8 @@ pub(super) struct Session {
     has_requests: bool,
     /// The last reply that is followed by further ones.
     streams: Option<PendingReply>,
-    statements: HashMap<u64, StatementId>,
+    /// By the hash of its text.
+    statements: HashMap<u64, StatementId, FixedState>,
     cursors: HashMap<i64, StatementId>,
     text: Vec<u8>,
     values: Vec<u8>,
@@ -56,8 +58,14 @@ impl Session {
             message.walk,
             &mut inflated,
         );
-        let default = Fields::default();
-        let fields = message.walk.fields().unwrap_or(&default);
+        let default;
+        let fields = match message.walk.fields() {
+            Some(fields) => fields,
+            None => {
+                default = Fields::default();
+                &default
+            }
+        };
         let is_one_way = match opcode {
             OP_MSG => message.walk.flags() & MORE_TO_COME != 0,
             _ => matches!(opcode, OP_UPDATE | OP_INSERT | OP_DELETE | OP_KILL_CURSORS),
@@ -146,7 +154,7 @@ impl Session {
             }
             Kind::Read | Kind::Count | Kind::Write | Kind::End | Kind::BuildInfo | Kind::Other => {}
         }
-        text::write(command, name, known, &mut self.text);
+        text::write(command, first, known, &mut self.text);
         if !matches!(kind, Kind::Read | Kind::Count | Kind::Write) {
             return (pending_reply, Content::Statement { text: &self.text });
         }
@@ -191,7 +199,7 @@ impl Session {
         if kind != Kind::Read {
             return None;
         }
-        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.text);
+        let hash = self.statements.hasher().hash_one(&self.text);
         let next = StatementId(u32::try_from(self.statements.len()).ok()?);
         if self.statements.len() >= MAX_STATEMENTS {
             return self.statements.get(&hash).copied();

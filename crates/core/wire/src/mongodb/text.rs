@@ -16,13 +16,26 @@ impl<'a> Command<'a> {
         elements(self.body).find(|element| element.name == name.as_bytes())
     }
 
+    /// As [`Command::field`], of two in one pass.
+    fn fields(&self, names: [&str; 2]) -> [Option<Element<'a>>; 2] {
+        let mut found = [None; 2];
+        for element in elements(self.body) {
+            for (place, name) in found.iter_mut().zip(names) {
+                if element.name == name.as_bytes() {
+                    place.get_or_insert(element);
+                }
+            }
+        }
+        found
+    }
+
     /// Field names of a value that looks for documents.
-    fn filter(&self, filter: Filter) -> Option<Element<'a>> {
+    fn filter(&self, filter: Filter, field: Option<Element<'a>>) -> Option<Element<'a>> {
         match filter {
             Filter::Nothing | Filter::Pipeline => None,
-            Filter::Field(name) => self.field(name),
-            Filter::Writes(name) => {
-                let inline = || elements(self.field(name)?.value).next().map(|first| first.value);
+            Filter::Field(_) => field,
+            Filter::Writes(_) => {
+                let inline = || elements(field?.value).next().map(|first| first.value);
                 let first = self.first_write.or_else(inline)?;
                 elements(first).find(|element| element.name == b"q")
             }
@@ -30,11 +43,18 @@ impl<'a> Command<'a> {
     }
 }
 
-pub(super) fn write(command: Command<'_>, name: &[u8], known: Option<&Known>, text: &mut Vec<u8>) {
+/// `first` is the command's first field.
+pub(super) fn write(
+    command: Command<'_>,
+    first: Option<Element<'_>>,
+    known: Option<&Known>,
+    text: &mut Vec<u8>,
+) {
+    let name = first.map_or(&b""[..], |first| first.name);
     word(name, text);
     let Some(known) = known else { return };
     let collection = known.collection.and_then(|field| match field {
-        "" => elements(command.body).next()?.text(),
+        "" => first?.text(),
         field => command.field(field)?.text(),
     });
     if let Some(collection) = collection {
@@ -47,21 +67,19 @@ pub(super) fn write(command: Command<'_>, name: &[u8], known: Option<&Known>, te
         text.push(b' ');
         word(key, text);
     }
-    if let Some(pipeline) = command
-        .field("pipeline")
-        .filter(|_| known.filter == Filter::Pipeline)
-    {
+    let [field, comment] = command.fields([known.filter.field(), "comment"]);
+    if let Some(pipeline) = field.filter(|_| known.filter == Filter::Pipeline) {
         text.push(b' ');
         list(elements(pipeline.value), Of::Stages, text);
     }
     if let Some(filter) = command
-        .filter(known.filter)
+        .filter(known.filter, field)
         .filter(|filter| filter.length > EMPTY)
     {
         text.push(b' ');
         document(filter.value, MAX_DEPTH, text);
     }
-    comment(command, text);
+    write_comment(comment, text);
 }
 
 /// Writes a filter as `{age, name $gt, $or [{a}, {b}]}`.
@@ -168,8 +186,8 @@ pub(super) fn word(name: &[u8], text: &mut Vec<u8>) {
 }
 
 /// The comment of the command as one of SQL, so that its tags are read.
-fn comment(command: Command<'_>, text: &mut Vec<u8>) {
-    let comment = command.field("comment").and_then(|comment| comment.text());
+fn write_comment(comment: Option<Element<'_>>, text: &mut Vec<u8>) {
+    let comment = comment.and_then(|comment| comment.text());
     let ends_early = |comment: &[u8]| comment.windows(2).any(|pair| pair == b"*/" || pair == b"/*");
     if let Some(comment) = comment.filter(|comment| comment.len() <= MAX_COMMENT && !ends_early(comment)) {
         text.extend_from_slice(b" /*");

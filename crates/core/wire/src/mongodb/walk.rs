@@ -38,6 +38,13 @@ enum Place {
 }
 
 impl Place {
+    const fn has_elements(self) -> bool {
+        matches!(
+            self,
+            Self::Body | Self::Cursor | Self::Rows | Self::Sets | Self::Errors | Self::Error
+        )
+    }
+
     /// Place inside of a nested value; `None` to pass it over.
     fn inside(self, element: &Element<'_>) -> Option<Self> {
         if !element.is_nested() {
@@ -74,13 +81,10 @@ enum Step {
 
 impl Walk {
     pub(super) fn begin(&mut self, opcode: u32, body: u64) {
-        *self = Self {
-            levels: std::mem::take(&mut self.levels),
-            begun: std::mem::take(&mut self.begun),
-            ..Self::default()
-        };
         self.levels.clear();
         self.begun.clear();
+        (self.at, self.skip, self.is_lost) = (0, 0, false);
+        self.fields = Fields::default();
         let place = match opcode {
             OP_MSG => Place::Flags,
             OP_QUERY => Place::Query,
@@ -129,6 +133,7 @@ impl Walk {
     }
 
     /// Returns the used bytes; `None` if more are needed, or if the place is lost.
+    #[inline]
     fn step(&mut self, level: Level, bytes: &[u8]) -> Option<usize> {
         if self.begun.is_empty() {
             return match self.take_token(level, bytes) {
@@ -171,6 +176,7 @@ impl Walk {
         result
     }
 
+    #[inline]
     fn advance(&mut self, used: usize, skip: u64, inside: Option<Level>) {
         self.at += used as u64;
         self.skip = skip;
@@ -181,13 +187,22 @@ impl Walk {
         }
     }
 
+    #[inline(always)]
     fn take_token(&mut self, level: Level, bytes: &[u8]) -> Step {
+        if level.place.has_elements() {
+            return match bson::parse(bytes) {
+                Parsed::More => Step::More,
+                Parsed::Wrong => Step::Wrong,
+                Parsed::End if self.at + 1 != level.end => Step::Wrong,
+                Parsed::End => skip(1, 0),
+                Parsed::Element(element, before) => self.take_element(level.place, element, before),
+            };
+        }
         match level.place {
             Place::Flags => self.take_flags(level, bytes),
             Place::Sections => self.take_section(bytes),
             Place::Query => self.take_query(bytes),
             Place::Replies => self.take_replies(bytes),
-            Place::Rest => skip_all(level, self.at),
             Place::Sequence { counts } => match bson::document_length(bytes) {
                 None => Step::More,
                 Some(length) if length < MIN_DOCUMENT => Step::Wrong,
@@ -196,15 +211,13 @@ impl Walk {
                     skip(4, length as u64 - 4)
                 }
             },
-            Place::Body | Place::Cursor | Place::Rows | Place::Sets | Place::Errors | Place::Error => {
-                match bson::parse(bytes) {
-                    Parsed::More => Step::More,
-                    Parsed::Wrong => Step::Wrong,
-                    Parsed::End if self.at + 1 != level.end => Step::Wrong,
-                    Parsed::End => skip(1, 0),
-                    Parsed::Element(element, before) => self.take_element(level.place, element, before),
-                }
-            }
+            Place::Rest
+            | Place::Body
+            | Place::Cursor
+            | Place::Rows
+            | Place::Sets
+            | Place::Errors
+            | Place::Error => skip_all(level, self.at),
         }
     }
 
@@ -306,6 +319,7 @@ impl Walk {
         )
     }
 
+    #[inline(always)]
     fn take_element(&mut self, place: Place, element: Element<'_>, before: usize) -> Step {
         let nested = place.inside(&element);
         let is_short = element.length <= MAX_SCALAR;
