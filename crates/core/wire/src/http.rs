@@ -109,10 +109,8 @@ impl HttpDecoder {
             });
         }
         let before = self.halves[direction].head.len();
-        if before == 0
-            && let Some(done) = self.whole_head(direction, input.bytes(), before, input, sink)
-        {
-            return done;
+        if before == 0 && self.whole_head(direction, input.bytes(), before, input, sink)? {
+            return Ok(());
         }
         let half = &mut self.halves[direction];
         let looked_at = input.bytes().len().min(MAXIMUM_HEAD + 1 - before);
@@ -120,8 +118,9 @@ impl HttpDecoder {
             .extend_from_slice(input.bytes().get(..looked_at).unwrap_or_default());
         if lines::end(&half.head, before).is_some() {
             let bytes = std::mem::take(&mut half.head);
-            let done = self.whole_head(direction, &bytes, before, input, sink);
-            return done.unwrap_or(Ok(()));
+            return self
+                .whole_head(direction, &bytes, before, input, sink)
+                .map(|_| ());
         }
         if half.head.len() > MAXIMUM_HEAD {
             return Err(HeaderFault {
@@ -133,8 +132,8 @@ impl HttpDecoder {
         Ok(())
     }
 
-    /// Takes the head that `bytes` begins with, of which `before` bytes were taken; `None` if it is
-    /// not whole.
+    /// Takes the head that `bytes` begins with, of which `before` bytes were taken; returns false
+    /// if it is not whole.
     fn whole_head(
         &mut self,
         direction: Direction,
@@ -142,26 +141,34 @@ impl HttpDecoder {
         before: usize,
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
-    ) -> Option<Result<(), HeaderFault>> {
+    ) -> Result<bool, HeaderFault> {
         let mut lines = Lines::new(bytes);
         match direction {
             Direction::ClientToServer => {
                 let request = head::request(&mut lines);
-                let length = lines.length()?;
+                let Some(length) = lines.length() else {
+                    return Ok(false);
+                };
                 self.halves[direction].taken += input.take_bytes(length - before).len() as u64;
-                Some(match request {
-                    Ok(ref request) => self.request(request, &bytes[..length], input, sink),
-                    Err(fault) => Err(fault),
-                })
+                match request {
+                    Ok(ref request) => self.request(request, &bytes[..length], input, sink)?,
+                    Err(fault) => return Err(fault),
+                }
             }
             Direction::ServerToClient => {
                 let method = self.waiting.front().map(|waiting| waiting.method);
                 let response = head::response(&mut lines, method);
-                let length = lines.length()?;
+                let Some(length) = lines.length() else {
+                    return Ok(false);
+                };
                 self.halves[direction].taken += input.take_bytes(length - before).len() as u64;
-                Some(response.map(|response| self.response(response, sink)))
+                match response {
+                    Ok(ref response) => self.response(response, sink),
+                    Err(fault) => return Err(fault),
+                }
             }
         }
+        Ok(true)
     }
 
     fn request(
@@ -200,7 +207,7 @@ impl HttpDecoder {
         Ok(())
     }
 
-    fn response(&mut self, response: Response, sink: &mut MessageSink<'_>) {
+    fn response(&mut self, response: &Response, sink: &mut MessageSink<'_>) {
         self.dialect = self.dialect.or(response.clues.dialect);
         let content = Content::HttpResponse {
             status: response.status,

@@ -110,7 +110,7 @@ impl HttpDecoder {
         self.name = name;
     }
 
-    pub(super) fn keep_reply(&mut self, response: Response) {
+    pub(super) fn keep_reply(&mut self, response: &Response) {
         let reads = self.waiting.front().map(|waiting| waiting.reads);
         let may_fail = reads.filter(|_| response.status < 400 && response.body.is_some());
         match may_fail.filter(|&reads| KeptReply::is_needed(reads, response.clues)) {

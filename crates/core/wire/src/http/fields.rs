@@ -21,11 +21,12 @@ impl<'a> Field<'a> {
         Some(Self { line, initials })
     }
 
-    /// The value, if this is the field's name.
-    pub(super) fn value_of(&self, name: &[u8]) -> Option<&'a [u8]> {
-        let (start, rest) = self.line.split_at_checked(name.len())?;
+    /// The value, if this is the field's name, which has lower-case letters and hyphens.
+    #[inline]
+    pub(super) fn value_of<const N: usize>(&self, name: &[u8; N]) -> Option<&'a [u8]> {
+        let (start, rest) = self.line.split_first_chunk()?;
         let value = rest.strip_prefix(b":")?;
-        start.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
+        is_name(start, name).then(|| value.trim_ascii())
     }
 
     /// Name and value.
@@ -40,6 +41,13 @@ impl<'a> Field<'a> {
             name.len() > beginning.len() && name[..beginning.len()].eq_ignore_ascii_case(beginning)
         })
     }
+}
+
+/// Without a branch for each byte. Only letters have the bit 0x40, and only they may differ in 0x20.
+#[inline]
+fn is_name<const N: usize>(found: &[u8; N], name: &[u8; N]) -> bool {
+    let pairs = found.iter().zip(name);
+    pairs.fold(0, |wrong, (a, b)| wrong | ((a ^ b) & !((b & 0x40) >> 1))) == 0
 }
 
 #[derive(Debug, Default)]
@@ -131,6 +139,7 @@ impl Fields {
         Ok(fields)
     }
 
+    #[inline]
     fn process_length(&mut self, field: Field<'_>) -> Result<(), HeaderFault> {
         let Some(value) = field.value_of(b"content-length") else {
             return Ok(());
@@ -225,3 +234,30 @@ const UPGRADE: u32 = initials(b"upgr");
 const EXPECT: u32 = initials(b"expe");
 const TRACEPARENT: u32 = initials(b"trac");
 const X_REQUEST: u32 = initials(b"x-re");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_equal_in_any_case_and_only_then() {
+        let name = b"x-amz-target";
+        for place in 0..name.len() {
+            for byte in 0..=u8::MAX {
+                let mut found = *name;
+                found[place] = byte;
+                assert_eq!(
+                    is_name(&found, name),
+                    found.eq_ignore_ascii_case(name),
+                    "{place} {byte}"
+                );
+            }
+        }
+        let value = |line: &'static [u8]| Field::new(line).and_then(|field| field.value_of(b"expect"));
+        assert_eq!(value(b"EXPECT:  a b "), Some(&b"a b"[..]));
+        assert_eq!(
+            (value(b"expect : a"), value(b"expects: a"), value(b"expect")),
+            (None, None, None)
+        );
+    }
+}

@@ -39,7 +39,9 @@ impl<'a> Lines<'a> {
 
     /// Length of the head as [`end`] says, whatever was read of it.
     pub(super) fn length(mut self) -> Option<usize> {
-        self.by_ref().for_each(drop);
+        if !self.is_whole {
+            self.by_ref().for_each(drop);
+        }
         self.is_whole.then_some(self.length)
     }
 }

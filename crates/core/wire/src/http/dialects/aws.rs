@@ -2,12 +2,12 @@
 
 use super::reply::{MatchText, Reading, Reads, Sign};
 use super::{Call, Dialect, Fit, json, page, target, words};
+use memchr::memrchr;
 use model::{CallSyntax, Protocol};
 
 pub(super) const DYNAMODB: Dialect = Dialect {
     reads: Reading::ByName(|name| match name.split(|&byte| byte == b' ').next() {
-        // One item, or all or nothing.
-        Some(b"GetItem" | b"PutItem" | b"UpdateItem" | b"DeleteItem" | b"TransactGetItems") => Reads::Nothing,
+        Some(operation) if OF_ONE_ITEM.contains(&operation) => Reads::Nothing,
         _ => Reads::Members(
             const {
                 &[
@@ -59,6 +59,11 @@ pub(super) const AWS: Dialect = Dialect {
 
 fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let operation = behind_last(call.clues.amz_target, b'.');
+    if OF_ONE_ITEM.contains(&operation)
+        && let Some(table) = json::first_outer(call.body, b"TableName")
+    {
+        return words(text, &[operation, table.string().unwrap_or_default()]);
+    }
     let names = [
         b"TableName".as_slice(),
         b"RequestItems",
@@ -146,8 +151,11 @@ fn bucket_of_host(host: &[u8]) -> Option<&[u8]> {
 }
 
 fn behind_last(text: &[u8], mark: u8) -> &[u8] {
-    text.rsplit(|&byte| byte == mark).next().unwrap_or_default()
+    memrchr(mark, text).map_or(text, |place| &text[place + 1..])
 }
+
+/// They have no pages, and succeed or fail as a whole: items, which may be long, are not read.
+const OF_ONE_ITEM: [&[u8]; 4] = [b"GetItem", b"PutItem", b"UpdateItem", b"DeleteItem"];
 
 const PAGES: [&[u8]; 5] = [
     b"continuation-token",

@@ -17,6 +17,7 @@ pub(in crate::http) struct Clues<'a> {
 }
 
 impl<'a> Clues<'a> {
+    #[inline]
     pub(in crate::http) fn process_field(&mut self, field: Field<'a>) {
         let mark = |is_it: bool, protocol| is_it.then_some(protocol);
         let found = match field.initials {
@@ -53,9 +54,15 @@ impl<'a> Clues<'a> {
     }
 
     pub(super) fn is_client(&self, names: &[&str]) -> bool {
+        let Some(first) = self.user_agent.first() else {
+            return false;
+        };
         let begins = |name: &&str| {
+            let name = name.as_bytes();
             let beginning = self.user_agent.get(..name.len());
-            beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(name.as_bytes()))
+            // Few begin with the same letter.
+            first.eq_ignore_ascii_case(&name[0])
+                && beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(name))
         };
         names.iter().any(begins)
     }
@@ -107,7 +114,8 @@ impl ReplyClues {
     }
 }
 
-fn take<'a>(place: &mut &'a [u8], field: Field<'a>, name: &[u8]) {
+#[inline]
+fn take<'a, const N: usize>(place: &mut &'a [u8], field: Field<'a>, name: &[u8; N]) {
     if let Some(value) = field.value_of(name) {
         *place = value;
     }

@@ -60,10 +60,12 @@ fn etcd_operation(path: &[u8]) -> Option<&[u8]> {
 
 // `/v1/projects/P/databases/D/documents/PATH`.
 fn firestore_documents(path: &[u8]) -> Option<&[u8]> {
-    let is_project = path.starts_with(b"/v1/projects/") || path.starts_with(b"/v1beta1/projects/");
+    if !path.starts_with(b"/v1/projects/") && !path.starts_with(b"/v1beta1/projects/") {
+        return None;
+    }
     let place = path.windows(DOCUMENTS.len()).position(|part| part == DOCUMENTS)?;
     let is_database = path.windows(DATABASES.len()).any(|part| part == DATABASES);
-    (is_project && is_database).then(|| path.get(place + DOCUMENTS.len()..))?
+    is_database.then(|| path.get(place + DOCUMENTS.len()..))?
 }
 
 /// Paths alternate between collections and documents.

@@ -125,6 +125,11 @@ pub(super) fn outer<'a, const N: usize>(json: &'a [u8], names: [&[u8]; N]) -> [O
     found
 }
 
+/// The outermost member with this name; nothing is read behind it.
+pub(super) fn first_outer<'a>(json: &'a [u8], name: &[u8]) -> Option<Text<'a>> {
+    strings(json).find(|text| text.is_key && text.depth == 1 && text.raw == name)
+}
+
 /// The first key of the object that is a member's value.
 pub(super) fn key_inside<'a>(member: &Text<'a>) -> Option<&'a [u8]> {
     let inside = strings(member.value()).next()?;

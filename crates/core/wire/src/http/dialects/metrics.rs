@@ -21,16 +21,16 @@ pub(super) const PROMETHEUS: Dialect = Dialect {
 };
 
 fn recognise_influxdb(call: &Call<'_>) -> Fit {
-    let is_clients = call.clues.is_client(&["influx", "python-influxdb"]);
+    let is_clients = || call.clues.is_client(&["influx", "python-influxdb"]);
     let has = |name: &[u8]| call.parameter(name).is_some();
     match call.path {
         b"/query" => match call.parameter(b"q") {
-            Some(text) => Fit::named(is_clients || (target::begins_sql(text) && has(b"db"))),
+            Some(text) => Fit::named(is_clients() || (target::begins_sql(text) && has(b"db"))),
             None => Fit::if_body(call.is_post() && call.clues.is_form()),
         },
         b"/write" => Fit::named(call.is_post() && has(b"db")),
         b"/api/v2/write" => Fit::named(call.is_post() && has(b"bucket")),
-        b"/api/v2/query" => Fit::named(call.is_post() && (is_clients || has(b"org") || has(b"orgID"))),
+        b"/api/v2/query" => Fit::named(call.is_post() && (is_clients() || has(b"org") || has(b"orgID"))),
         _ => Fit::No,
     }
 }
