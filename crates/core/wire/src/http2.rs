@@ -17,8 +17,11 @@ mod frames;
 mod head;
 mod hpack;
 mod huffman;
+mod ping;
 mod static_table;
 mod streams;
+
+pub use ping::{OPENING, PingClient, PingFault, SETTINGS, SETTINGS_ACK, error_name};
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::fault::fault;

@@ -9,6 +9,7 @@ use sys::StopToken;
 use sys::{Clock, Target};
 use testbed::script::{Message, tds, tns};
 use testbed::{Redis, Script, ScriptedServer};
+use wire::http2::{SETTINGS, SETTINGS_ACK};
 
 /// Answers each of the first messages of any number of connections.
 fn answering(script: Script, request: &str, answer: Message) -> ScriptedServer {
@@ -110,7 +111,7 @@ fn a_slow_answer_in_halves_is_whole_at_its_end() {
 
 #[test]
 fn silence_is_lost_and_garbage_is_told() {
-    for scheme in ["oracle", "sqlserver", "redis"] {
+    for scheme in ["oracle", "sqlserver", "redis", "http2"] {
         let silent = Script::any_protocol().expect("bytes").start_for_all();
         let told = ping_target(&format!("{scheme}://127.0.0.1:{}", silent.port()), 1);
         assert!(
@@ -136,6 +137,36 @@ fn silence_is_lost_and_garbage_is_told() {
             );
         }
     }
+}
+
+#[test]
+fn settings_without_an_acknowledgement_are_lost() {
+    let opening = || Script::any_protocol().expect("bytes");
+    let acknowledged = [SETTINGS.as_slice(), SETTINGS_ACK].concat();
+    let silent = opening().send_bytes(SETTINGS);
+    let closing = opening().send_bytes(&acknowledged).close();
+    for (script, opened) in [(silent, 0), (closing, 1)] {
+        let server = script.start_for_all();
+        let told = ping_target(&format!("grpc://127.0.0.1:{}", server.port()), 1);
+        assert_eq!((told.opened.len(), told.failed.len()), (opened, 0), "{told:?}");
+        let is_lost = |sample: &Sample| sample.duration.is_none() && sample.error.is_some();
+        assert!(
+            !told.samples.is_empty() && told.samples.iter().all(is_lost),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_ends_the_connection_says_why() {
+    let go_away = [SETTINGS, &b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0b"[..]].concat();
+    let script = Script::any_protocol().expect("bytes").send_bytes(&go_away);
+    let server = script.start_for_all();
+    let told = ping_target(&format!("http2://127.0.0.1:{}", server.port()), 1);
+    assert!(
+        told.failed[0].contains("GOAWAY 11, ENHANCE_YOUR_CALM"),
+        "{told:?}"
+    );
 }
 
 #[test]

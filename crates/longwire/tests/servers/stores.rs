@@ -173,7 +173,8 @@ fn seen(records: &[Value], protocol: &str) -> [u64; 2] {
 }
 
 fn answers(url: &str) {
-    let output = run(&["ping", "-n", "3", "-i", "10ms", "--json", url]);
+    // After three PINGs without a call, a server of gRPC would end the connection.
+    let output = run(&["ping", "-n", "9", "-i", "10ms", "--json", url]);
     done(&output);
     let read = records(&output);
     assert_eq!(number(of_type(&read, "summary")[0], "lost"), 0);

@@ -59,8 +59,13 @@ impl FrameHeader {
         self.flags & 4 != 0
     }
 
+    /// Of SETTINGS and PING.
+    pub(super) const fn is_ack(&self) -> bool {
+        self.flags & 1 != 0
+    }
+
     /// Whether length and stream are as this kind has them.
-    fn fits(&self) -> bool {
+    pub(super) fn fits(&self) -> bool {
         let fits = match self.kind {
             Kind::Data | Kind::Headers | Kind::Continuation => true,
             Kind::Priority => self.length == 5,
@@ -173,7 +178,7 @@ pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(super) const MAX_BLOCK: usize = 64 * 1024;
 const MAX_SETTINGS: usize = 1024;
 /// Unless agreed otherwise.
-const MAX_FRAME: u64 = 16 * 1024;
+pub(super) const MAX_FRAME: u64 = 16 * 1024;
 const KINDS: [Kind; 10] = [
     Kind::Data,
     Kind::Headers,

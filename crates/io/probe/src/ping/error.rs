@@ -2,6 +2,7 @@ use client::bridge::BridgeError;
 use client::session::SessionError;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};
+use wire::http2::PingFault;
 
 /// Reasons for lost samples and unusable targets. Texts contain no literal and no secret.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -16,6 +17,8 @@ pub enum PingError {
     Broken { reason: OsError },
     #[error("server: its answer is not {expected}")]
     Unexpected { expected: &'static str },
+    #[error("server: it ended the connection: GOAWAY {code}, {}", wire::http2::error_name(*code))]
+    GoAway { code: u32 },
     #[error(transparent)]
     Session(SessionError),
     #[error(transparent)]
@@ -43,6 +46,9 @@ impl PingError {
         match self {
             Self::Connect(error) => error.hint(),
             Self::Unexpected { .. } => Some("is it the right scheme and port?".to_owned()),
+            Self::GoAway { .. } => {
+                Some("the server's log says why; if it limits requests, a longer -i helps".to_owned())
+            }
             Self::IcmpRefused { .. } => Some(
                 "as root, let every user ping: sysctl net.ipv4.ping_group_range='0 2147483647'; or leave --icmp out"
                     .to_owned(),
@@ -80,6 +86,15 @@ impl From<SessionError> for PingError {
             | SessionError::TooLong { .. }
             | SessionError::NoCompression
             | SessionError::NoSql => Self::Session(error),
+        }
+    }
+}
+
+impl From<PingFault> for PingError {
+    fn from(fault: PingFault) -> Self {
+        match fault {
+            PingFault::Unexpected(expected) => Self::Unexpected { expected },
+            PingFault::GoAway { code } => Self::GoAway { code },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! grpcio's client with its server.
 
-use super::{Store, is_right};
+use super::{Store, answers, is_right};
 use std::process::Command;
 use testbed::{Started, python};
 
@@ -17,4 +17,5 @@ fn a_page_of_grpcio() {
         python,
     };
     is_right(&store, &["n+1 of /shop.Cart/Get"]);
+    answers(&store.url());
 }
