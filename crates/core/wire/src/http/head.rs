@@ -193,12 +193,20 @@ mod tests {
 
     #[test]
     fn a_head_may_ask_for_the_end_of_the_connection() {
-        let asked = |head: &str| request(head.as_bytes()).expect("a request").closes;
+        let asked = |head: &str| {
+            request(&mut Lines::new(head.as_bytes()))
+                .expect("a request")
+                .closes
+        };
         assert!(!asked("GET / HTTP/1.1\r\n\r\n"));
         assert!(asked("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n"));
         assert!(asked("GET / HTTP/1.0\r\n\r\n"));
         assert!(!asked("GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n"));
-        let replied = |head: &str| response(head.as_bytes(), None).expect("a reply").closes;
+        let replied = |head: &str| {
+            response(&mut Lines::new(head.as_bytes()), None)
+                .expect("a reply")
+                .closes
+        };
         assert!(!replied("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"));
         assert!(replied(
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
