@@ -4,9 +4,12 @@
 //! is waste if:
 //! 1. A user waits for the whole operation (an HTTP request, a transaction), or it lies in one transaction.
 //! 2. Or the statement before returned as many rows as the loop has rounds, and the client hardly paused.
-//! 3. Or the client hardly computed between round trips ([`TIGHT`]), or steadily less than it waited
+//! 3. Or the client hardly computed between round trips ([`is_tight`]), or steadily less than it waited
 //!    ([`is_steady`]). This is weak evidence: load generators and the clients of a pool do so too,
 //!    and the ledger drops it if such are seen.
+//!
+//! A program pauses alike in each round, or long: independent users of a busy connection come at
+//! random times, many of them between a short pause and a long one.
 
 use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
@@ -30,8 +33,14 @@ pub(super) const MIN_ROUNDS: usize = 5;
 
 const MAX_PERIOD_TURNS: usize = 4;
 
-/// A client that computes no longer than this between round trips runs a loop.
+/// A client that computes no longer than this between round trips may run a loop.
 pub(super) const TIGHT: Duration = Duration::from_micros(500);
+
+/// A pause up to this is neither of a loop nor for something else.
+const MAX_UNCLEAR_PAUSE: Duration = Duration::from_millis(2);
+
+/// Fewer pauses are often alike by chance.
+const MIN_EVEN_ROUNDS: usize = 6;
 
 /// Pauses that are alike tell a loop from independent requests only if there are many.
 const MIN_STEADY_ROUNDS: usize = 10;
@@ -113,26 +122,58 @@ fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<
     if pause <= MAX_PAUSE && parent.is_some_and(|rows| rows.abs_diff(rounds) <= 1 + rounds / 10) {
         return Some(Evidence::Sure);
     }
-    (pause <= TIGHT || is_steady(view, found, pause)).then_some(Evidence::Weak)
+    (is_tight(turns, found, pause) || is_steady(view, found, pause)).then_some(Evidence::Weak)
 }
 
-/// Whether the client computes no longer than it waits, and about the same in each round: seven of
-/// ten pauses are within half and twice the median. Of independent requests, which come at random
-/// times, less than half are.
+/// Whether the client hardly computes, and not at random times: most of its pauses are short and
+/// hardly any is unclear, or they are even, or each is a third of the median or longer.
+fn is_tight(turns: &[Turn], found: Loop, pause: Duration) -> bool {
+    let pauses = || round_pauses(turns, found.period);
+    let are_short = || {
+        let short = pauses().filter(|one| *one <= TIGHT).count();
+        short * 3 >= pauses().count() * 2 && are_clear(pauses())
+    };
+    let is_even = || found.rounds >= MIN_EVEN_ROUNDS && are_even(pauses(), pause);
+    let computes_always =
+        || found.rounds >= MIN_STEADY_ROUNDS && pauses().all(|one| one.saturating_mul(3) >= pause);
+    pause <= TIGHT && (are_short() || is_even() || computes_always())
+}
+
+/// Whether hardly any pause is too long for a loop and too short for something else: at most one, or a
+/// quarter as many as of a loop. Of users that come each millisecond, more are than not.
+pub(super) fn are_clear(pauses: impl Iterator<Item = Duration>) -> bool {
+    let (mut short, mut unclear) = (0_usize, 0);
+    for pause in pauses.filter(|pause| *pause <= MAX_UNCLEAR_PAUSE) {
+        match pause <= TIGHT {
+            true => short += 1,
+            false => unclear += 1,
+        }
+    }
+    unclear <= (short / 4).max(1)
+}
+
+/// Whether eight of ten pauses are within half and twice the median. Of independent requests, which
+/// come at random times, less than half are.
+fn are_even(pauses: impl Iterator<Item = Duration>, median: Duration) -> bool {
+    let (mut all, mut alike) = (0, 0);
+    for pause in pauses {
+        all += 1;
+        alike += usize::from((median / 2..=median * 2).contains(&pause));
+    }
+    alike * 10 >= all * 8
+}
+
+/// Whether the client computes no longer than it waits, and about the same in each round.
 fn is_steady(view: &OperationView<'_>, found: Loop, pause: Duration) -> bool {
     if found.rounds < MIN_STEADY_ROUNDS || pause > MAX_STEADY_PAUSE {
         return false;
     }
     let turns = view.turns.all.get(found.all()).unwrap_or_default();
-    let pauses = || round_pauses(turns, found.period);
-    let alike = pauses()
-        .filter(|one| (pause / 2..=pause * 2).contains(one))
-        .count();
     let waits = || {
         let exchanges = found.all().filter_map(|turn| view.exchange(turn));
         exchanges.map(|exchange| exchange.ended().since(exchange.at))
     };
-    alike * 10 >= pauses().count() * 7 && Some(pause) <= model::median(waits())
+    are_even(round_pauses(turns, found.period), pause) && Some(pause) <= model::median(waits())
 }
 
 fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<u64> {

@@ -37,8 +37,13 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// Parts of a lane in which the client only ran statements and hardly computed between them.
+/// Parts of a lane in which the client only ran statements and hardly computed between them. None if
+/// its pauses are those of independent users.
 fn stretches(view: &OperationView<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
+    let turns = view.turns.all.get(lane.clone()).unwrap_or_default();
+    if !loops::are_clear(turns.iter().skip(1).map(|turn| turn.gap)) {
+        return Vec::new();
+    }
     let mut stretches = Vec::new();
     let mut start = lane.start;
     for index in lane.clone() {
