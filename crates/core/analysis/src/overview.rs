@@ -5,6 +5,7 @@ mod held;
 use crate::by_fingerprint::ByFingerprint;
 use crate::fact::Fact;
 use crate::fingerprint::{MAXIMUM_FINGERPRINTS, OTHER_STATEMENTS};
+use crate::pairing::NO_REPLY;
 use crate::waited::waited;
 use foldhash::HashMap;
 use held::Held;
@@ -151,6 +152,10 @@ impl Overview {
     }
 
     fn statement(&mut self, exchange: &Exchange) {
+        // Whether the reply was an error, or only came later, is unknown.
+        if exchange.error.as_deref() == Some(NO_REPLY) {
+            return;
+        }
         let Some(fingerprint) = self.other.fingerprint_of(exchange) else {
             return;
         };

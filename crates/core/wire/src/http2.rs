@@ -232,6 +232,9 @@ impl Connection {
             bytes: block.bytes,
         };
         match (block.header.kind, direction) {
+            (Kind::Headers, _) if head.is_of(direction.reverse()) => {
+                return Err(fault("a head of this side", "one of the other side"));
+            }
             (Kind::Headers, Direction::ClientToServer) => self.client_head(block.header, &head, passed, sink),
             (Kind::Headers, Direction::ServerToClient) => self.server_head(block.header, &head, passed, sink),
             _ => aside(direction, passed, sink),

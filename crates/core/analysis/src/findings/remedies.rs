@@ -21,9 +21,10 @@ pub(super) fn find_remedy(
     dependent: Option<bool>,
     ended_by: Option<EndedBy>,
 ) -> String {
-    let case = match kind {
-        FindingKind::Reconnect => ended_by.map(Case::EndedBy),
-        _ => case(kind, fingerprint, dependent),
+    let case = if kind == FindingKind::Reconnect {
+        ended_by.map(Case::EndedBy)
+    } else {
+        case(kind, fingerprint, dependent)
     };
     row_of(kind, software, case).map_or_else(String::new, |row| row.words.to_owned())
 }

@@ -32,10 +32,12 @@ pub(super) struct Dialect {
     recognise: fn(&Call<'_>) -> Fit,
     /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
-    /// Takes name and value of a response's field.
-    answers: Option<fn(&[u8], &[u8]) -> bool>,
+    answers: Option<Answers>,
     pub(super) reads: Reading,
 }
+
+/// Takes name and value of a response's field.
+type Answers = fn(&[u8], &[u8]) -> bool;
 
 impl Dialect {
     const fn new(

@@ -1,6 +1,7 @@
 //! The header fields that are used.
 
 use crate::http::Identifiers;
+use model::Direction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
@@ -51,6 +52,14 @@ impl Head {
             Field::Traceparent => self.identifiers.process_field(b"traceparent", value),
             Field::RequestId => self.identifiers.process_field(b"x-request-id", value),
             Field::Other => {}
+        }
+    }
+
+    /// Whether only `sender` sends such a head (RFC 9113 section 8.3).
+    pub(super) fn is_of(&self, sender: Direction) -> bool {
+        match sender {
+            Direction::ClientToServer => !self.method.is_empty() || !self.path.is_empty(),
+            Direction::ServerToClient => self.status.is_some() || self.grpc_status.is_some(),
         }
     }
 

@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn settings_and_pings_of_the_server_are_answered_in_any_pieces() {
-        let ping = b"\0\0\x08\x06\0\0\0\0\012345678";
+        let ping = b"\0\0\x08\x06\0\0\0\0\0abcdefgh";
         let bytes = [SETTINGS, WINDOW_UPDATE, SETTINGS_ACK, ping, SETTINGS_ACK].concat();
-        let expected = [SETTINGS_ACK, &PING_ACK[..], b"12345678"].concat();
+        let expected = [SETTINGS_ACK, &PING_ACK[..], b"abcdefgh"].concat();
         for size in [1, 5, 9, 10, bytes.len()] {
             assert_eq!(answers(&bytes, size), (Ok(Some(2)), expected.clone()), "{size}");
         }

@@ -1,6 +1,6 @@
 //! Head and beginning of the body of a request, and the body of a reply.
 
-use super::reply::{MatchText, Outcome, Reads};
+use super::reply::{Outcome, Reads};
 use super::{Dialect, Encoding, Fit, ReplyClues};
 use memchr::memrchr;
 
@@ -41,11 +41,9 @@ impl KeptReply {
     }
 
     pub(in crate::http) fn begin(&mut self, reads: Reads, clues: ReplyClues) {
-        self.reads = match reads {
-            // The end of a compressed body cannot be opened.
-            Reads::Text(MatchText::LastLine(..)) if clues.encoding != Encoding::Plain => Reads::Nothing,
-            reads => reads,
-        };
+        // The end of a compressed body cannot be opened.
+        let is_closed = reads.is_of_end() && clues.encoding != Encoding::Plain;
+        self.reads = if is_closed { Reads::Nothing } else { reads };
         self.encoding = clues.encoding;
         self.of_head = Outcome {
             error: clues.exception.map(|code| code.to_string().into_bytes()),
