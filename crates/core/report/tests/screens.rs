@@ -223,6 +223,36 @@ fn ping() -> PingOutcome {
     }
 }
 
+/// A reply carries the acknowledgement, so the kernel's round trip holds the server's time.
+#[test]
+fn of_a_request_without_server_time_the_handshake_is_the_network() {
+    let head = |floor: u64| {
+        let round_trip = samples::spread(3, 500);
+        let mut outcome = PingOutcome {
+            handshake: Some(micros(80)),
+            ..ping()
+        };
+        outcome.samples = SampleOutcome {
+            time: round_trip,
+            round_trip,
+            server: model::Distribution::default(),
+            kernel_rtt: Some(micros(490)),
+            min_kernel_rtt: Some(micros(470)),
+            turns: 4,
+            ..outcome.samples
+        };
+        outcome.samples.totals.floor = Some(micros(floor));
+        text::ping_view(&[(&outcome, Vec::new())], 0, &SCREEN)
+    };
+    let shown = head(27);
+    assert!(
+        shown.contains("16 % of 0.500 ms is the network: 0.080 ms, by the TCP handshake."),
+        "{shown}"
+    );
+    let near = head(170);
+    assert!(!near.contains("is the network"), "{near}");
+}
+
 /// The opening, the first call and the last sample, and the summary.
 fn pinged(intermediary: Option<Intermediary>) -> String {
     let opening = PingOpening {

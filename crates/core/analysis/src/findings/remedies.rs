@@ -21,10 +21,9 @@ pub(super) fn find_remedy(
     dependent: Option<bool>,
     ended_by: Option<EndedBy>,
 ) -> String {
-    let case = if kind == FindingKind::Reconnect {
-        ended_by.map(Case::EndedBy)
-    } else {
-        case(kind, fingerprint, dependent)
+    let case = match kind == FindingKind::Reconnect {
+        true => ended_by.map(Case::EndedBy),
+        false => case(kind, fingerprint, dependent),
     };
     row_of(kind, software, case).map_or_else(String::new, |row| row.words.to_owned())
 }

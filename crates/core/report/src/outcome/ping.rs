@@ -23,6 +23,8 @@ pub struct PingOutcome {
     pub samples: SampleOutcome,
     /// Since the first sample.
     pub elapsed: Duration,
+    /// Time of the TCP handshake of the opening.
+    pub handshake: Option<Duration>,
     pub intermediary: Option<Intermediary>,
     pub last: Option<Sample>,
     /// The reason why the target cannot be measured.

@@ -138,7 +138,7 @@ impl<'a> TargetSummary<'a> {
             summary.heading += &wrapped(failed, "", Ink::Warning, style);
             return summary;
         }
-        if let Some([sentence, bar]) = network(samples, style) {
+        if let Some([sentence, bar]) = network(outcome, style) {
             summary.heading += &sentence;
             summary.bar = bar;
         }
@@ -220,20 +220,12 @@ fn labelled(name: &str, text: &str, style: &Style) -> String {
     format!("{name:0$}{first}", LABEL_INDENT.len())
 }
 
-/// The network's share of the median sample, and its bar: time without the server's, else the
-/// kernel's round trips. `None` if neither is known.
-fn network(samples: &SampleOutcome, style: &Style) -> Option<[String; 2]> {
-    let (whole, network, source, share) = samples.time.p50.and_then(|whole| {
-        let (network, source) = match (samples.round_trip.p50, samples.kernel_rtt) {
-            (Some(network), _) if samples.server.count > 0 => (network, "without the server's own time"),
-            (_, Some(rtt)) => (
-                rtt.saturating_mul(u32::try_from(samples.turns).ok()?),
-                "by the kernel's round-trip time",
-            ),
-            _ => return None,
-        };
-        Some((whole, network, source, Share::from_parts(network, whole)?))
-    })?;
+/// The network's share of the median sample, and its bar. `None` if it is not known.
+fn network(outcome: &PingOutcome, style: &Style) -> Option<[String; 2]> {
+    let whole = outcome.samples.time.p50?;
+    let (network, source) = network_time(outcome)?;
+    let network = network.min(whole);
+    let share = Share::from_parts(network, whole)?;
     let [all, part] = [whole, network].map(milliseconds);
     let sentence = format!("{share} of {all} is the network: {part}, {source}.");
     let rest = whole.saturating_sub(network);
@@ -245,6 +237,32 @@ fn network(samples: &SampleOutcome, style: &Style) -> Option<[String; 2]> {
     let mut bar = String::new();
     bar::bar(&parts, style, &mut bar);
     Some([wrapped(&sentence, "", Ink::Heading, style), bar])
+}
+
+/// Time without the server's, else the shortest round trips that no server computes in: the kernel's
+/// are not, where an acknowledgement waits for the reply.
+fn network_time(outcome: &PingOutcome) -> Option<(Duration, &'static str)> {
+    let samples = &outcome.samples;
+    if samples.server.count > 0 {
+        return Some((samples.round_trip.p50?, "without the server's own time"));
+    }
+    let each = samples.round_trip.p50.filter(|each| !each.is_zero())?;
+    let turns = samples.time.p50?.div_duration_f64(each).round() as u32;
+    let kernel = samples.min_kernel_rtt.or(samples.kernel_rtt);
+    match outcome.handshake {
+        Some(_) if is_near_floor(samples) => None,
+        Some(handshake) if kernel.is_none_or(|kernel| handshake <= kernel) => {
+            Some((handshake.saturating_mul(turns), "by the TCP handshake"))
+        }
+        Some(_) => Some((
+            kernel?.saturating_mul(turns),
+            "by the kernel's shortest round trip",
+        )),
+        None => Some((
+            samples.kernel_rtt?.saturating_mul(turns),
+            "by the kernel's round-trip time",
+        )),
+    }
 }
 
 pub fn intermediary_note(found: &Intermediary) -> String {
@@ -309,10 +327,15 @@ fn spread(name: &str, spread: &Distribution, mdev: Option<Duration>, style: &Sty
     labelled(name, &text, style)
 }
 
+fn is_near_floor(samples: &SampleOutcome) -> bool {
+    let both = samples.totals.floor.zip(samples.round_trip.p50);
+    both.is_some_and(|(floor, round_trip)| round_trip < floor * NEAR)
+}
+
 /// With a warning if the round trip is close to the floor.
 fn floor_words(samples: &SampleOutcome) -> Option<String> {
-    let (floor, round_trip) = (samples.totals.floor?, samples.round_trip.p50?);
-    let near = match round_trip < floor * NEAR {
+    let (floor, _) = samples.totals.floor.zip(samples.round_trip.p50)?;
+    let near = match is_near_floor(samples) {
         true => ". The rtt is near the floor: most of it may be this machine, not the distance",
         false => "",
     };

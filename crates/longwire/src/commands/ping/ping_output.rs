@@ -357,6 +357,7 @@ impl TargetState {
         let name = self.name.as_str().into();
         PingOutcome {
             target: self.name.clone(),
+            handshake: self.handshake,
             intermediary: find_intermediary(&name, &samples, self.handshake, self.answer_time),
             samples,
             elapsed,
