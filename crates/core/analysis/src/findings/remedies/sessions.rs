@@ -170,7 +170,7 @@ pub(super) const ROWS: &[Row] = &[
         Case::EndedBy(EndedBy::ServerFin),
         &[For::Web, For::HttpStore],
         "The server closes the connection first. Raise its idle timeout and its limit of requests for each connection, or those of the \
-         proxy before it: keepalive_timeout and keepalive_requests of nginx, KeepAliveTimeout and MaxKeepAliveRequests of Apache.",
+         proxy before it. nginx: keepalive_timeout, keepalive_requests. Apache: KeepAliveTimeout, MaxKeepAliveRequests.",
     ),
     row(
         Kind::Reconnect,

@@ -116,8 +116,8 @@ pub(super) const ROWS: &[Row] = &[
         Kind::NPlusOne,
         Case::Dependent,
         &[For::Web, For::HttpStore],
-        "It alternates with other requests and may need their results. Collect the keys first and ask once for all (a request with a list \
-         of keys, a batch), or send the requests of all keys at the same time.",
+        "It alternates with other requests and may need their results. Collect the keys first and ask once for all: a request with a list of \
+         keys, or a batch. Or send the requests of all keys at the same time.",
     ),
     case_row(Kind::NPlusOne, Case::Dependent, &[], JOIN_OTHERS),
     row(
