@@ -134,14 +134,14 @@ impl Side {
     }
 }
 
-/// What ended a connection first, as far as seen.
+/// The first sign of a connection's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EndedBy {
-    /// A request asked for it: `Connection: close`, or HTTP/1.0 without keep-alive.
+    /// A request with `Connection: close`, or HTTP/1.0 without keep-alive.
     ClientHeader,
-    /// A reply asked for it, likewise, or by a body without a length.
+    /// A reply with the same, or with a body without a length.
     ServerHeader,
-    /// The client's FIN.
+    /// The client sent the first FIN.
     ClientFin,
     /// The server's FIN, directly after its own bytes.
     ServerFin,

@@ -80,7 +80,7 @@ pub struct ConnectionOutcome {
     pub server_side_rtt: Option<Duration>,
     /// Source of the server-side round-trip time, if known.
     pub rtt_source: Option<RttSource>,
-    /// What ended it, if that was seen.
+    /// The first sign of its end, if seen.
     pub ended_by: Option<EndedBy>,
     /// Bytes and packets in total.
     pub totals: ConnectionTotals,

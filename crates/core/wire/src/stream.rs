@@ -271,7 +271,7 @@ impl Stream {
         self.decoding().protocol
     }
 
-    /// The side whose message was the first to ask for the connection's end.
+    /// The side that first requested the end of the connection.
     pub fn close_requested(&self) -> Option<Direction> {
         match &self.state {
             State::Decoding(decoder) => decoder.close_requested(),

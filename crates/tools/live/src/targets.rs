@@ -65,7 +65,7 @@ impl RelayTexts {
     /// When a target, an address or a link cannot be parsed, or matches no target.
     pub fn plan(&self) -> Result<Vec<PlannedRelay>> {
         let targets = self.parsed()?;
-        let names = Names::of(&targets);
+        let names = Names::from_targets(&targets);
         let (named_links, plain_links) = assigned("--link", &self.link, &names, |text| {
             Ok(text.parse::<LinkDescription>()?)
         })?;
@@ -138,7 +138,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(targets: &[Target]) -> Self {
+    fn from_targets(targets: &[Target]) -> Self {
         let is_scheme = |name: &str| targets.iter().any(|target| target.scheme.name() == name);
         let mut all: Vec<String> = Vec::new();
         for target in targets {

@@ -172,7 +172,7 @@ impl Clients {
         }
     }
 
-    /// What ended most of the connections between the two hosts of this one.
+    /// How most connections between its two hosts ended.
     pub(super) fn ended_by(&self, connection: ConnectionId) -> Option<EndedBy> {
         let endings = self.endings.get(&self.opened.get(&connection)?.pair)?;
         let mut most = endings

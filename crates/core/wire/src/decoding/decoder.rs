@@ -89,7 +89,7 @@ pub trait Decoder {
         None
     }
 
-    /// The side whose message was the first to ask for the connection's end.
+    /// The side that first requested the end of the connection.
     fn close_requested(&self) -> Option<Direction> {
         None
     }

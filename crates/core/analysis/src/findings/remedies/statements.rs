@@ -367,7 +367,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-/// Stores behind HTTP whose requests are SQL: the general words are theirs.
+/// Stores behind HTTP that take SQL.
 pub(super) const SQL_OVER_HTTP: &[For] = &[
     For::Speaks(Protocol::Clickhouse),
     For::Speaks(Protocol::Neon),

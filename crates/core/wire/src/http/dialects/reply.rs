@@ -3,7 +3,7 @@
 use super::json;
 use super::kept::KeptBody;
 
-/// What a dialect's replies say.
+/// Signs of errors and rows in the replies of a dialect.
 #[derive(Debug)]
 pub(in crate::http) enum Reading {
     Same(Reads),
