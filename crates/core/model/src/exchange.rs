@@ -195,6 +195,9 @@ pub struct RequestTraits {
     /// reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub returns_rows: bool,
+    /// Whether it is on a stream of a shared connection (HTTP/2), and waits for no other there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_stream: bool,
     /// Equal for equal reads: a hash of statements with literals and parameters, keyed per run so
     /// that it reveals no data.
     #[serde(with = "hex", default, skip_serializing_if = "Option::is_none")]

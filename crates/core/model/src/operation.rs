@@ -174,6 +174,11 @@ impl OperationStep {
         }
     }
 
+    /// Whether its exchange waits for no other on its connection.
+    pub const fn has_stream(&self) -> bool {
+        self.exchange.asked.on_stream || self.protocol.has_streams()
+    }
+
     /// Whether it is for a server that a program depends on: a database or a called service.
     pub const fn is_dependency(&self) -> bool {
         self.protocol.is_database() || self.is_call

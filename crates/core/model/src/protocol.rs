@@ -272,7 +272,7 @@ protocols! {
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Requests,
-        is_over_http: false,
+        is_over_http: true,
     };
     /// FastCGI between web server and application.
     Fastcgi: ProtocolFacts {
@@ -343,7 +343,7 @@ impl Protocol {
         matches!(self.facts().kind, ProtocolKind::Requests)
     }
 
-    /// Whether its requests are those of HTTP/1.
+    /// Whether its requests are those of HTTP.
     pub const fn is_over_http(self) -> bool {
         self.facts().is_over_http
     }

@@ -202,7 +202,7 @@ impl OperationPlan {
             let dependencies = Dependencies::new(after, after_what);
             let mut node = node(&part, connection, crossing, dependencies, client_before);
             node.phase = step.exchange.phase;
-            node.on_stream = step.protocol.has_streams() && !step.exchange.is_handshake();
+            node.on_stream = step.has_stream() && !step.exchange.is_handshake();
             if node.on_stream && place > 0 {
                 // The WINDOW_UPDATE is bytes of the connection, and travels all the same.
                 node.bytes.request = node.bytes.request.max(1);

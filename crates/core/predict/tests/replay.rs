@@ -246,13 +246,15 @@ fn what_a_server_does_while_its_client_still_sends_is_not_waited_for_again() {
 
 #[test]
 fn replies_on_streams_of_one_connection_wait_for_no_other() {
-    let at_once = |protocol| {
+    let at_once = |protocol, on_stream| {
         let mut operation = in_sequence(Duration::ZERO, &[Made::query(50, 200).server(5 * MS); 10]);
         for step in &mut operation.steps {
             (step.protocol, step.after) = (protocol, None);
+            step.exchange.asked.on_stream = on_stream;
         }
         on("rtt=20ms", &operation).duration
     };
-    assert_eq!(at_once(Protocol::Http), 20 * MS + 10 * 5 * MS);
-    assert_eq!(at_once(Protocol::Http2), 20 * MS + 5 * MS);
+    assert_eq!(at_once(Protocol::Dynamodb, false), 20 * MS + 10 * 5 * MS);
+    assert_eq!(at_once(Protocol::Dynamodb, true), 20 * MS + 5 * MS);
+    assert_eq!(at_once(Protocol::Http2, false), 20 * MS + 5 * MS);
 }

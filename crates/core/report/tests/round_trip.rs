@@ -468,6 +468,7 @@ fn asked() -> impl Strategy<Value = RequestTraits> {
             fetch_bytes,
             sets: counts[4],
             returns_rows: counts[0] % 2 == 1,
+            on_stream: counts[1] % 2 == 1,
             request_digest,
             rows_digest: request_digest.map(|digest| !digest),
             start: None,

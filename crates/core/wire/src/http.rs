@@ -21,7 +21,7 @@ mod head;
 mod lines;
 mod opening;
 
-pub(crate) use fields::Identifiers;
+pub(crate) use fields::{Field, Identifiers};
 pub(crate) use lines::{Lines as HeadLines, end as head_end};
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink, Successor};
@@ -58,7 +58,7 @@ pub struct HttpDecoder {
     successor: Option<Box<Http2Decoder>>,
     dialect: Option<&'static Dialect>,
     /// The request in progress, if its body names it.
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<Kept<Vec<u8>>>>,
     /// Of replies that may say more than their status.
     reply: Option<Box<KeptReply>>,
     name: Vec<u8>,

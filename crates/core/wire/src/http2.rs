@@ -11,6 +11,7 @@
 //! - In the middle of a connection, and after lost bytes, names that only the lost header blocks had
 //!   are unknown.
 
+mod calls;
 mod emission;
 mod flow;
 mod frames;
@@ -25,9 +26,10 @@ pub use ping::{OPENING, PingClient, PingFault, SETTINGS, SETTINGS_ACK, error_nam
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::fault::fault;
-use crate::decoding::framing::{Frame, Framer, HeaderFault, Input};
+use crate::decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
 use crate::decoding::resume::{self, Resumption};
 use crate::protocols::ProtocolRow;
+use calls::Calls;
 use emission::{ERROR_CODE, Passed, aside, numbered};
 use flow::Flow;
 use frames::{FRAME_HEADER, FrameHeader, Kind, MAX_BLOCK};
@@ -60,6 +62,7 @@ struct Connection {
     streams: Streams,
     /// By sender; `None` in the middle of a connection and after lost bytes.
     flows: Option<PerDirection<Flow>>,
+    calls: Calls,
 }
 
 /// A header block, until the frame that ends it.
@@ -82,6 +85,7 @@ impl Http2Decoder {
                 blocks: PerDirection::default(),
                 streams: Streams::default(),
                 flows: from_start.then(|| PerDirection::from_fn(|_| Flow::new())),
+                calls: Calls::default(),
             },
         }
     }
@@ -104,7 +108,10 @@ impl Decoder for Http2Decoder {
         let Self { framers, connection } = self;
         let framer = &mut framers[direction];
         loop {
-            let Some(frame) = framer.next(&mut input, FRAME_HEADER, frames::plan)? else {
+            let Some(frame) = framer.next(&mut input, FRAME_HEADER, |header| {
+                connection.plan(direction, header)
+            })?
+            else {
                 return Ok(());
             };
             if let Err(fault) = connection.frame(direction, &frame, sink) {
@@ -132,6 +139,7 @@ impl Decoder for Http2Decoder {
         self.connection.blocks[direction] = None;
         self.connection.tables[direction].lose();
         self.connection.flows = None;
+        self.connection.calls.lose(direction);
     }
 
     fn has_pending_reply(&self) -> bool {
@@ -140,10 +148,21 @@ impl Decoder for Http2Decoder {
 
     fn clear_pending(&mut self) {
         self.connection.streams.clear();
+        self.connection.calls.clear();
+    }
+
+    fn dialect(&self) -> Option<Protocol> {
+        self.connection.calls.dialect()
     }
 }
 
 impl Connection {
+    fn plan(&self, direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
+        let plan = frames::plan(header)?;
+        let keep = plan.keep + self.calls.room(direction, header);
+        Ok(FramePlan { keep, ..plan })
+    }
+
     fn frame(
         &mut self,
         direction: Direction,
@@ -166,7 +185,10 @@ impl Connection {
             Kind::Headers | Kind::PushPromise | Kind::Continuation => {
                 return self.block(direction, header, frame, sink);
             }
-            Kind::Data => self.data(direction, header, passed, sink),
+            Kind::Data => {
+                self.calls.add_body(direction, header, frame.body);
+                self.data(direction, header, passed, sink);
+            }
             Kind::Reset => {
                 let code = frame
                     .body
@@ -235,14 +257,22 @@ impl Connection {
             (Kind::Headers, _) if head.is_of(direction.reverse()) => {
                 return Err(fault("a head of this side", "one of the other side"));
             }
-            (Kind::Headers, Direction::ClientToServer) => self.client_head(block.header, &head, passed, sink),
+            (Kind::Headers, Direction::ClientToServer) => {
+                self.client_head(block.header, &mut head, passed, sink)
+            }
             (Kind::Headers, Direction::ServerToClient) => self.server_head(block.header, &head, passed, sink),
             _ => aside(direction, passed, sink),
         }
         Ok(())
     }
 
-    fn client_head(&mut self, header: FrameHeader, head: &Head, passed: Passed, sink: &mut MessageSink<'_>) {
+    fn client_head(
+        &mut self,
+        header: FrameHeader,
+        head: &mut Head,
+        passed: Passed,
+        sink: &mut MessageSink<'_>,
+    ) {
         if self.streams.get(header.stream).is_some() {
             return self.data(Direction::ClientToServer, header, passed, sink);
         }
@@ -253,14 +283,21 @@ impl Connection {
         }
         let part = state.client_sends(header.ends_stream());
         let sender = (header.stream, Direction::ClientToServer);
-        let is_named_by_path = head.is_grpc || head.path.is_empty();
-        let content = Content::HttpRequest {
-            method: if is_named_by_path { b"" } else { &head.method },
-            target: &head.path,
-            request: head.identifiers.id(),
-            span: head.identifiers.span(),
+        let mut name = std::mem::take(&mut self.calls.name);
+        let content = match self.calls.name_head(header, head, &mut name) {
+            Some(content) => content,
+            None => {
+                let is_named_by_path = head.is_grpc || head.path.is_empty();
+                Content::HttpRequest {
+                    method: if is_named_by_path { b"" } else { &head.method },
+                    target: &head.path,
+                    request: head.identifiers.id(),
+                    span: head.identifiers.span(),
+                }
+            }
         };
         self.emit(sender, part, content, passed, sink);
+        self.calls.name = name;
     }
 
     fn server_head(&mut self, header: FrameHeader, head: &Head, passed: Passed, sink: &mut MessageSink<'_>) {
@@ -273,6 +310,9 @@ impl Connection {
             (_, Some(status)) if !head.is_interim() => Content::HttpResponse { status },
             _ => Content::Other,
         };
+        if let Content::HttpResponse { status } = content {
+            self.calls.keep_reply(header, status, head);
+        }
         self.server_sends(header, true, content, passed, sink);
     }
 
@@ -312,7 +352,7 @@ impl Connection {
                 span: None,
             },
         };
-        self.emit((header.stream, direction), part, content, passed, sink);
+        self.emit_request(header, part, content, passed, sink);
         if let Some(state) = self.streams.get(header.stream).filter(|_| !path.is_empty()) {
             state.path = path;
         }
@@ -344,6 +384,9 @@ impl Connection {
         if let Some(state) = self.streams.get(header.stream) {
             state.passed[Direction::ServerToClient] = passed.ended;
         }
+        let outcome = self.calls.take_outcome(header.stream, part);
+        let is_silent = matches!(content, Content::Other);
+        let content = if is_silent { outcome.content() } else { content };
         self.emit(
             (header.stream, Direction::ServerToClient),
             part,
@@ -351,6 +394,9 @@ impl Connection {
             passed,
             sink,
         );
+        if header.ends_stream() {
+            self.calls.forget(header.stream);
+        }
         self.streams.forget_ended(header.stream);
     }
 
@@ -378,6 +424,7 @@ impl Connection {
             }
         };
         self.emit((stream, direction), part, content, passed, sink);
+        self.calls.forget(stream);
         self.streams.forget_ended(stream);
     }
 }

@@ -63,6 +63,42 @@ fn calls_are_named_and_their_status_is_the_error() {
     }
 }
 
+/// Of httpx, with nginx before moto and graphql-yoga.
+#[test]
+fn requests_of_stores_have_the_names_errors_and_rows_of_their_dialects() {
+    for (name, protocol, expected) in [
+        (
+            "httpx-dynamodb-nginx",
+            Protocol::Dynamodb,
+            [
+                ("Call Words GetItem Birds", 2),
+                ("Call FirstPage { rows: 2 } Scan Birds", 1),
+                ("Call NextPage Scan Birds", 1),
+                ("Done", 2),
+                ("HttpResponse 400", 1),
+            ],
+        ),
+        (
+            "httpx-graphql-nginx",
+            Protocol::Graphql,
+            [
+                ("Call Words query Bird", 2),
+                ("Error errors", 1),
+                ("HttpResponse 200", 2),
+                ("HttpRequest", 0),
+                ("Done", 0),
+            ],
+        ),
+    ] {
+        let recording = recording(name);
+        let (seen, stream) = play(recording.server_port, &recording.segments);
+        assert_eq!(stream.protocol(), protocol);
+        for (what, times) in expected {
+            assert_eq!(named(&seen, what), times, "{name}: {what}");
+        }
+    }
+}
+
 /// The table of header fields is lost: names are found again where they are sent as text.
 #[test]
 fn in_the_middle_of_a_connection_streams_are_paired_without_their_names() {
@@ -110,4 +146,14 @@ fn an_upgraded_connection_goes_on_as_http_2() {
         count(&seen, Direction::ServerToClient, Role::Reply),
     ];
     assert_eq!((found, named(&seen, "/small")), ([2, 2], 2));
+}
+
+/// The signature alone, which is sent as text each time, would be one of another service.
+#[test]
+fn in_the_middle_of_a_connection_a_store_is_not_guessed() {
+    let recording = recording("httpx-dynamodb-nginx");
+    let (seen, stream) = play_joined(recording.server_port, &recording.segments[9..]);
+    assert_eq!(stream.protocol(), Protocol::Http2);
+    assert_eq!(named(&seen, "HttpRequest POST /"), 4);
+    assert_eq!(named(&seen, "Call"), 0);
 }

@@ -394,6 +394,32 @@ fn an_http_head_without_an_end_holds_little() {
     assert!(most < BOUND, "{most} bytes held");
 }
 
+/// Bodies of many requests of stores at once: the newest 128 are kept.
+#[test]
+fn http2_requests_without_an_end_hold_little() {
+    let frame = |kind: u8, flags: u8, stream: u32, body: &[u8]| {
+        let length = u32::try_from(body.len()).expect("short").to_be_bytes();
+        [&length[1..], &[kind, flags], &stream.to_be_bytes(), body].concat()
+    };
+    let head = b"\0\x07:method\x04POST\0\x05:path\x01/\0\x0cx-amz-target\x19DynamoDB_20120810.PutItem";
+    let body = vec![b'x'; 16_000];
+    let most = most_held(|| {
+        let mut stream = Stream::new(80);
+        feed_in_parts(&mut stream, Direction::ClientToServer, wire::http2::OPENING);
+        for number in 0..2000 {
+            let id = 2 * number + 1;
+            feed_in_parts(&mut stream, Direction::ClientToServer, &frame(1, 4, id, head));
+            for _ in 0..2 {
+                feed_in_parts(&mut stream, Direction::ClientToServer, &frame(0, 0, id, &body));
+            }
+        }
+        assert_eq!(stream.protocol(), model::Protocol::Http2);
+    });
+    // Bodies in buffers that double, and 1024 streams.
+    let bound = BOUND + 128 * 32 * 1024 + 1024 * 1024;
+    assert!(most < bound, "{most} bytes held");
+}
+
 #[test]
 fn fastcgi_records_that_claim_much_hold_little() {
     const BEGIN: &[u8] = b"\x01\x01\0\x01\0\x08\0\0\0\x01\x01\0\0\0\0\0";

@@ -50,7 +50,7 @@ fn every_store_is_in_a_capture() {
 fn no_key_document_or_password_is_shown() {
     for format in ["--json", "--all"] {
         let mut text = String::new();
-        for file in ["stores", "script", "failed", "vendors"] {
+        for file in ["stores", "script", "failed", "vendors", "http2"] {
             let output = run(&["read", format, &path(&format!("{file}.pcap.gz"))]);
             done(&output);
             text += &String::from_utf8_lossy(&output.stdout).to_lowercase();
@@ -70,15 +70,17 @@ fn no_key_document_or_password_is_shown() {
     }
 }
 
-/// GetItem 30 times in a page, then one BatchGetItem.
+/// GetItem 30 times in a page, also over HTTP/2 with httpx, then one BatchGetItem.
 #[test]
 fn a_loop_of_get_item_is_an_n_plus_one_and_a_batch_is_none() {
     let check = |name: &str| run(&["check", "--forbid", "n+1", &path(name)]);
-    let found = check("loop.pcap.gz");
-    assert_eq!(found.status.code(), Some(1));
-    let text = String::from_utf8_lossy(&found.stdout);
-    assert!(text.contains("n+1 of GetItem Orders: ran 60 times"), "{text}");
-    assert!(text.contains("BatchGetItem"), "{text}");
+    for name in ["loop.pcap.gz", "http2.pcap.gz"] {
+        let found = check(name);
+        assert_eq!(found.status.code(), Some(1));
+        let text = String::from_utf8_lossy(&found.stdout);
+        assert!(text.contains("n+1 of GetItem Orders: ran 60 times"), "{text}");
+        assert!(text.contains("BatchGetItem"), "{text}");
+    }
     assert_eq!(check("batch.pcap.gz").status.code(), Some(0));
 }
 

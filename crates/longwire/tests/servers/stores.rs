@@ -173,7 +173,7 @@ fn seen(records: &[Value], protocol: &str) -> [u64; 2] {
 }
 
 fn answers(url: &str) {
-    // After three PINGs without a call, a server of gRPC would end the connection.
+    // More than the PINGs that a server of gRPC accepts.
     let output = run(&["ping", "-n", "9", "-i", "10ms", "--json", url]);
     done(&output);
     let read = records(&output);

@@ -183,6 +183,7 @@ const EXCHANGES: &[TableColumn] = columns![
     "asked_fetch_bytes": Integer,
     "asked_sets": Integer,
     "asked_returns_rows": Flag,
+    "asked_on_stream": Flag,
     "asked_request_digest": Digest,
     "asked_rows_digest": Digest,
     "tags_request_id": Text,

@@ -12,7 +12,7 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     for step in &operation.steps {
         let exchange = &step.exchange;
         let waits = exchange.more.iter().filter(|step| step.turn).count() as u64;
-        if !step.protocol.has_streams() || waits < MIN_WAITS {
+        if !step.has_stream() || waits < MIN_WAITS {
             continue;
         }
         let opened = operation.steps.iter().map(|step| &step.exchange);

@@ -134,7 +134,7 @@ impl Turns {
             let Some(step) = operation.steps.get(turn.step) else {
                 continue;
             };
-            if !step.protocol.has_streams() {
+            if !step.has_stream() {
                 continue;
             }
             let exchange = &step.exchange;

@@ -109,7 +109,7 @@ fn trains(steps: &[OperationStep], moments: &[Moment]) -> Vec<Train> {
     let mut trains: Vec<Train> = Vec::new();
     let mut of: HashMap<ConnectionId, usize> = HashMap::default();
     for (place, (step, moment)) in steps.iter().zip(moments).enumerate() {
-        if moment.replied.is_none() || step.exchange.is_handshake() || step.protocol.has_streams() {
+        if moment.replied.is_none() || step.exchange.is_handshake() || step.has_stream() {
             continue;
         }
         let train = *of.entry(moment.connection).or_insert_with(|| {

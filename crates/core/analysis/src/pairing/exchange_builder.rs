@@ -323,6 +323,7 @@ impl ExchangeBuilder {
         let fingerprint = self.exchange.fingerprint.as_deref();
         self.exchange.asked.returns_rows =
             self.returned_rows && fingerprint.is_some_and(is_unseen_fingerprint);
+        self.exchange.asked.on_stream = self.stream != 0;
         let done = self.complete_step(waits);
         waits.forget_recoveries_before(done.reply_ended.unwrap_or(done.request_ended));
         self.store(done);

@@ -17,7 +17,7 @@ pub struct ProtocolFacts {
     pub dialect: Dialect,
     /// What it is used for.
     pub kind: ProtocolKind,
-    /// Whether its requests are those of HTTP/1.
+    /// Whether its requests are those of HTTP.
     pub is_over_http: bool,
 }
 

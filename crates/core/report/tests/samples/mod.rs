@@ -182,6 +182,7 @@ pub fn exchange() -> Exchange {
             request_digest: Some(0x00c0_ffee),
             rows_digest: Some(0x0000_beef),
             returns_rows: true,
+            on_stream: true,
             ..RequestTraits::default()
         },
         transaction: Some(TransactionState::Idle),

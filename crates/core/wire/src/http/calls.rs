@@ -2,18 +2,12 @@
 
 use super::HttpDecoder;
 use super::body::Body;
-use super::dialects::{self, Dialect, Fit, Kept, KeptReply};
+use super::dialects::{self, BodyStart, Dialect, Fit, Kept, KeptReply, RequestHead};
 use super::head::{self, Request, Response};
 use super::lines::Lines;
 use crate::decoding::decoder::MessageSink;
 use crate::decoding::framing::Input;
 use model::{Content, Direction, Role};
-
-#[derive(Clone, Copy)]
-struct BodyStart<'a> {
-    bytes: &'a [u8],
-    is_whole: bool,
-}
 
 impl HttpDecoder {
     /// Emits the head of a request, named if a dialect names it by its head.
@@ -25,22 +19,23 @@ impl HttpDecoder {
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) {
-        match dialects::recognise(request, self.dialect) {
-            Some((dialect, fit @ (Fit::InBody | Fit::IfBody))) if role == Role::RequestPart => {
+        let has_body = role == Role::RequestPart;
+        match dialects::recognise(&request.head(), has_body, self.dialect) {
+            Some(found @ (_, Fit::InBody | Fit::IfBody)) => {
                 self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
                 match self.take_whole_body(request, input) {
-                    Some(body) => self.emit_call((dialect, fit), request, body, Role::Request, sink),
-                    None => self.kept = Some(Box::new(Kept::new(dialect, fit, head))),
+                    Some(body) => self.emit_call(found, request, body, Role::Request, sink),
+                    None => self.kept = Some(Box::new(Kept::new(found, head.to_vec()))),
                 }
             }
-            Some((dialect, fit @ (Fit::Named | Fit::InBody))) => {
+            Some(found) => {
                 let body = BodyStart {
                     bytes: b"",
                     is_whole: request.body.is_none(),
                 };
-                self.emit_call((dialect, fit), request, body, role, sink);
+                self.emit_call(found, request, body, role, sink);
             }
-            Some((_, Fit::IfBody | Fit::No)) | None => self.emit_plain(request, role, sink),
+            None => self.emit_plain(request, role, sink),
         }
     }
 
@@ -65,48 +60,32 @@ impl HttpDecoder {
         let request = kept
             .as_deref()
             .map(|kept| (kept, head::request(&mut Lines::new(&kept.head))));
-        let Some((kept, Ok(request))) = request else {
-            return self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
-        };
-        let body = BodyStart {
-            bytes: &kept.body.bytes,
-            is_whole: is_whole && !kept.body.is_cut,
-        };
-        self.emit_call((kept.dialect, kept.fit), &request, body, role, sink);
+        match request {
+            Some((kept, Ok(request))) => {
+                self.emit_call(kept.found, &request, kept.body(is_whole), role, sink)
+            }
+            _ => self.emit_message(Direction::ClientToServer, role, Content::Other, sink),
+        }
     }
 
     fn emit_call(
         &mut self,
-        (dialect, fit): (&'static Dialect, Fit),
+        found: (&'static Dialect, Fit),
         request: &Request<'_>,
         body: BodyStart<'_>,
         role: Role,
         sink: &mut MessageSink<'_>,
     ) {
         let mut name = std::mem::take(&mut self.name);
-        let opened = request.clues.encoding.open(body.bytes);
-        let syntax = match dialects::write_name(dialect, request, &opened, &mut name) {
-            Some(syntax) => syntax,
-            None if fit == Fit::IfBody || !dialect.protocol.is_database() => {
-                return self.emit_plain(request, role, sink);
+        match dialects::name_request(found, &mut self.dialect, &request.head(), body, &mut name) {
+            Some(asked) => {
+                if let Some(waiting) = self.waiting.back_mut() {
+                    (waiting.protocol, waiting.reads) = (asked.protocol, asked.reads);
+                }
+                self.emit_message(Direction::ClientToServer, role, asked.content, sink);
             }
-            None => dialects::write_target(request, &mut name),
-        };
-        if self.dialect.is_none_or(|known| !known.protocol.is_database()) {
-            self.dialect = Some(dialect);
+            None => self.emit_plain(request, role, sink),
         }
-        if let Some(waiting) = self.waiting.back_mut() {
-            waiting.protocol = dialect.protocol;
-            waiting.reads = dialect.reads.of_request(&name);
-        }
-        let content = Content::Call {
-            text: &name,
-            syntax,
-            identity: body.is_whole.then_some([request.target, body.bytes]),
-            request: request.id,
-            span: request.span,
-        };
-        self.emit_message(Direction::ClientToServer, role, content, sink);
         self.name = name;
     }
 
@@ -126,24 +105,22 @@ impl HttpDecoder {
     /// Emits the end of a reply, with its error or rows.
     pub(super) fn emit_reply_end(&mut self, sink: &mut MessageSink<'_>) {
         let outcome = self.reply.as_deref_mut().map(KeptReply::end).unwrap_or_default();
-        let content = match (&outcome.error, outcome.rows) {
-            (Some(code), _) => Content::Error { code, text: b"" },
-            (None, Some(rows)) => Content::Done {
-                rows: Some(rows),
-                transaction: None,
-            },
-            (None, None) => Content::Other,
-        };
-        self.emit_message(Direction::ServerToClient, Role::Reply, content, sink);
+        self.emit_message(Direction::ServerToClient, Role::Reply, outcome.content(), sink);
     }
 
     fn emit_plain(&mut self, request: &Request<'_>, role: Role, sink: &mut MessageSink<'_>) {
-        let content = Content::HttpRequest {
-            method: request.method_name,
-            target: request.target,
-            request: request.id,
-            span: request.span,
-        };
-        self.emit_message(Direction::ClientToServer, role, content, sink);
+        self.emit_message(Direction::ClientToServer, role, request.head().content(), sink);
+    }
+}
+
+impl Request<'_> {
+    pub(super) fn head(&self) -> RequestHead<'_> {
+        RequestHead {
+            method: self.method_name,
+            target: self.target,
+            clues: self.clues,
+            id: self.id,
+            span: self.span,
+        }
     }
 }

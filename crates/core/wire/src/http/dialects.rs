@@ -11,29 +11,30 @@ mod encoding;
 mod json;
 mod kept;
 mod metrics;
+mod naming;
 mod reply;
 mod sql;
 mod target;
 mod upstash;
 mod web;
 
-pub(super) use clues::{Clues, ReplyClues};
-pub(super) use encoding::Encoding;
-pub(super) use kept::{Kept, KeptBody, KeptReply, MAX_BODY};
-pub(super) use reply::Reads;
+pub(crate) use clues::{Clues, ReplyClues, is_clue};
+pub(crate) use kept::{Kept, KeptBody, KeptReply, MAX_BODY};
+pub(crate) use naming::{BodyStart, RequestHead, name_request};
+pub(crate) use reply::{Outcome, Reads};
 
-use super::head::Request;
+use encoding::Encoding;
 use model::{CallSyntax, Protocol};
 use reply::Reading;
 
 #[derive(Debug)]
-pub(super) struct Dialect {
-    pub(super) protocol: Protocol,
+pub(crate) struct Dialect {
+    pub(crate) protocol: Protocol,
     recognise: fn(&Call<'_>) -> Fit,
     /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
     answers: Option<Answers>,
-    pub(super) reads: Reading,
+    reads: Reading,
 }
 
 /// Takes name and value of a response's field.
@@ -56,7 +57,7 @@ impl Dialect {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(crate) enum Fit {
     No,
     Named,
     InBody,
@@ -88,10 +89,10 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(request: &'a Request<'_>, body: &'a [u8]) -> Self {
+    fn new(request: &'a RequestHead<'_>, body: &'a [u8]) -> Self {
         let (path, query) = target::split(request.target);
         Self {
-            method: request.method_name,
+            method: request.method,
             path,
             query,
             clues: &request.clues,
@@ -108,38 +109,26 @@ impl<'a> Call<'a> {
     }
 }
 
-/// `known` is the connection's: a store's other requests are its own too.
-pub(super) fn recognise(
-    request: &Request<'_>,
+/// The dialect of a request, and whether its body names it. `known` is the connection's: a store's
+/// other requests are its own too.
+pub(crate) fn recognise(
+    request: &RequestHead<'_>,
+    has_body: bool,
     known: Option<&'static Dialect>,
 ) -> Option<(&'static Dialect, Fit)> {
     let call = Call::new(request, b"");
-    let fit = |dialect: &'static Dialect| match (dialect.recognise)(&call) {
-        Fit::No => None,
-        found @ (Fit::Named | Fit::InBody | Fit::IfBody) => Some((dialect, found)),
+    let fit = |dialect: &'static Dialect| match ((dialect.recognise)(&call), has_body) {
+        (Fit::No, _) => None,
+        (found, true) => Some((dialect, found)),
+        (Fit::IfBody, false) => Some((dialect, Fit::No)),
+        (Fit::Named | Fit::InBody, false) => Some((dialect, Fit::Named)),
     };
     let unnamed = || known.filter(|known| known.protocol.is_database());
-    known
+    let found = known
         .and_then(fit)
         .or_else(|| ROWS.iter().find_map(fit))
-        .or_else(|| unnamed().map(|known| (known, Fit::Named)))
-}
-
-pub(super) fn write_name(
-    dialect: &Dialect,
-    request: &Request<'_>,
-    body: &[u8],
-    text: &mut Vec<u8>,
-) -> Option<CallSyntax> {
-    let call = Call::new(request, body);
-    text.clear();
-    (dialect.name)(&call, text)
-}
-
-pub(super) fn write_target(request: &Request<'_>, text: &mut Vec<u8>) -> CallSyntax {
-    text.clear();
-    push_words(text, &[request.method_name, request.target]);
-    CallSyntax::Target
+        .or_else(|| unnamed().map(|known| (known, Fit::Named)));
+    found.filter(|(_, fit)| *fit != Fit::No)
 }
 
 fn of_response(name: &[u8], value: &[u8]) -> Option<&'static Dialect> {
@@ -199,4 +188,4 @@ static ROWS: &[Dialect] = &[
 ];
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

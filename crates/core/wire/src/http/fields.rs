@@ -9,14 +9,14 @@ use model::{RequestId, SpanId};
 /// A line of a head. The first letters of the name tell most names apart, at the cost of one
 /// comparison.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field<'a> {
+pub(crate) struct Field<'a> {
     line: &'a [u8],
     pub(super) initials: u32,
 }
 
 impl<'a> Field<'a> {
     #[inline]
-    fn new(line: &'a [u8]) -> Option<Self> {
+    pub(crate) fn new(line: &'a [u8]) -> Option<Self> {
         let initials = initials(line.first_chunk()?);
         Some(Self { line, initials })
     }

@@ -150,7 +150,7 @@ impl Connection {
                 .streams
                 .get(stream)
                 .map_or(passed.started, |state| state.passed[client]);
-            sink(nothing(stream, client, Role::Request, sent));
+            self.emit_answered(stream, sent, sink);
         }
         let (sender, role) = match part {
             FrameRole::RequestPart | FrameRole::NextRequestPart => (client, Role::RequestPart),
@@ -160,7 +160,10 @@ impl Connection {
             FrameRole::Reply | FrameRole::EarlyReply => (server, Role::Reply),
             FrameRole::Aside => return aside(direction, passed, sink),
         };
-        sink(message(stream, sender, role, content, passed));
+        sink(Message {
+            protocol: self.calls.protocol(stream),
+            ..message(stream, sender, role, content, passed)
+        });
     }
 }
 

@@ -59,7 +59,10 @@ impl FrameHeader {
         self.flags & 4 != 0
     }
 
-    /// Of SETTINGS and PING.
+    pub(super) const fn is_padded(&self) -> bool {
+        self.flags & 8 != 0
+    }
+
     pub(super) const fn is_ack(&self) -> bool {
         self.flags & 1 != 0
     }
@@ -156,7 +159,7 @@ pub(super) fn shape(bytes: &[u8]) -> MessageShape {
 
 /// The block's fragment in a frame: without padding, priority and promised stream.
 pub(super) fn fragment(header: FrameHeader, body: &[u8]) -> Option<&[u8]> {
-    let (padding, rest) = match header.kind != Kind::Continuation && header.flags & 8 != 0 {
+    let (padding, rest) = match header.kind != Kind::Continuation && header.is_padded() {
         true => body
             .split_first()
             .map(|(length, rest)| (usize::from(*length), rest))?,

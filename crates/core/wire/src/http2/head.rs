@@ -1,6 +1,7 @@
 //! The header fields that are used.
 
-use crate::http::Identifiers;
+use crate::http::dialects::{Clues, ReplyClues, RequestHead, is_clue};
+use crate::http::{self, Identifiers};
 use model::Direction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,9 @@ pub(super) enum Field {
     GrpcStatus,
     Traceparent,
     RequestId,
+    Authority,
+    /// May tell a store behind HTTP.
+    Clue,
     Other,
 }
 
@@ -25,6 +29,8 @@ impl Field {
             b"grpc-status" => Self::GrpcStatus,
             b"traceparent" => Self::Traceparent,
             b"x-request-id" => Self::RequestId,
+            b":authority" => Self::Authority,
+            _ if is_clue(name) => Self::Clue,
             _ => Self::Other,
         }
     }
@@ -39,15 +45,25 @@ pub(super) struct Head {
     pub(super) is_grpc: bool,
     pub(super) grpc_status: Option<u16>,
     pub(super) identifiers: Identifiers,
+    /// Some fields are unknown.
+    pub(super) is_cut: bool,
+    /// As lines of HTTP/1, and where each of them ends.
+    clues: Vec<u8>,
+    ends: Vec<usize>,
 }
 
 impl Head {
-    pub(super) fn set(&mut self, field: Field, value: &[u8]) {
+    pub(super) fn set(&mut self, field: Field, name: &[u8], value: &[u8]) {
         match field {
             Field::Method => self.method = kept(value),
             Field::Path => self.path = kept(value),
             Field::Status => self.status = number(value).filter(|status| (100..600).contains(status)),
-            Field::ContentType => self.is_grpc = is_grpc(value),
+            Field::ContentType => {
+                self.is_grpc = is_grpc(value);
+                self.add_clue(b"content-type", value);
+            }
+            Field::Authority => self.add_clue(b"host", value),
+            Field::Clue => self.add_clue(name, value),
             Field::GrpcStatus => self.grpc_status = number(value),
             Field::Traceparent => self.identifiers.process_field(b"traceparent", value),
             Field::RequestId => self.identifiers.process_field(b"x-request-id", value),
@@ -60,6 +76,41 @@ impl Head {
         match sender {
             Direction::ClientToServer => !self.method.is_empty() || !self.path.is_empty(),
             Direction::ServerToClient => self.status.is_some() || self.grpc_status.is_some(),
+        }
+    }
+
+    fn add_clue(&mut self, name: &[u8], value: &[u8]) {
+        if self.ends.len() < MAX_CLUES {
+            for part in [name, b":", value] {
+                self.clues.extend_from_slice(&part[..part.len().min(MAX_CLUE)]);
+            }
+            self.ends.push(self.clues.len());
+        }
+    }
+
+    fn each_clue<'a>(&'a self, mut process: impl FnMut(http::Field<'a>)) {
+        let mut begin = 0;
+        for &end in &self.ends {
+            http::Field::new(&self.clues[begin..end]).map(&mut process);
+            begin = end;
+        }
+    }
+
+    pub(super) fn reply_clues(&self) -> ReplyClues {
+        let mut clues = ReplyClues::default();
+        self.each_clue(|field| clues.process_field(field));
+        clues
+    }
+
+    pub(super) fn request(&self) -> RequestHead<'_> {
+        let mut clues = Clues::default();
+        self.each_clue(|field| clues.process_field(field));
+        RequestHead {
+            method: &self.method,
+            target: &self.path,
+            clues,
+            id: self.identifiers.id(),
+            span: self.identifiers.span(),
         }
     }
 
@@ -83,3 +134,5 @@ fn number(value: &[u8]) -> Option<u16> {
 }
 
 const MAX_KEPT: usize = 8192;
+const MAX_CLUE: usize = 1024;
+const MAX_CLUES: usize = 16;

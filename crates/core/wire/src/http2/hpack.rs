@@ -26,6 +26,8 @@ pub(super) struct Hpack {
 #[derive(Debug)]
 struct Entry {
     field: Field,
+    /// Of a [`Field::Clue`].
+    name: Box<[u8]>,
     value: Box<[u8]>,
     name_len: usize,
     size: usize,
@@ -96,9 +98,12 @@ impl Hpack {
     fn indexed(&self, index: usize, head: &mut Head) -> Result<(), HeaderFault> {
         let place = index.checked_sub(1).ok_or_else(|| fault("an index", "0"))?;
         if let Some((name, value)) = STATIC_TABLE.get(place) {
-            head.set(Field::from_name(name.as_bytes()), value.as_bytes());
+            let name = name.as_bytes();
+            head.set(Field::from_name(name), name, value.as_bytes());
         } else if let Some(entry) = self.entry(index)? {
-            head.set(entry.field, &entry.value);
+            head.set(entry.field, &entry.name, &entry.value);
+        } else {
+            head.is_cut = true;
         }
         Ok(())
     }
@@ -115,22 +120,34 @@ impl Hpack {
                 text(rest, &mut self.name)?;
                 (Field::from_name(&self.name), self.name.len())
             }
-            index => match STATIC_TABLE.get(index - 1) {
-                Some((name, _)) => (Field::from_name(name.as_bytes()), name.len()),
-                None => self
-                    .entry(index)?
-                    .map_or((Field::Other, 0), |entry| (entry.field, entry.name_len)),
-            },
+            index => self.indexed_name(index, head)?,
         };
         if field == Field::Other && !inserts {
             return skip_text(rest);
         }
         text(rest, &mut self.value)?;
-        head.set(field, &self.value);
+        head.set(field, &self.name, &self.value);
         if inserts {
             self.insert(field, name_len);
         }
         Ok(())
+    }
+
+    fn indexed_name(&mut self, index: usize, head: &mut Head) -> Result<(Field, usize), HeaderFault> {
+        let mut name = std::mem::take(&mut self.name);
+        name.clear();
+        let found = if let Some((known, _)) = STATIC_TABLE.get(index - 1) {
+            name.extend_from_slice(known.as_bytes());
+            (Field::from_name(&name), name.len())
+        } else if let Some(entry) = self.entry(index)? {
+            name.extend_from_slice(&entry.name);
+            (entry.field, entry.name_len)
+        } else {
+            head.is_cut = true;
+            (Field::Other, 0)
+        };
+        self.name = name;
+        Ok(found)
     }
 
     fn insert(&mut self, field: Field, name_len: usize) {
@@ -145,8 +162,10 @@ impl Hpack {
             self.value.as_slice().into()
         };
         self.size += size;
+        let name: &[u8] = if field == Field::Clue { &self.name } else { b"" };
         self.entries.push_front(Entry {
             field,
+            name: name.into(),
             value,
             name_len,
             size,

@@ -1,18 +1,14 @@
-//! A client without requests: SETTINGS, which every server acknowledges at once (RFC 9113, section
-//! 6.5.3).
-//!
-//! Not PING: servers of gRPC end a connection after its third PING without a call.
+//! A client that sends SETTINGS only, which servers acknowledge at once (RFC 9113, section 6.5): after
+//! three PINGs without a call, servers of gRPC would end the connection.
 
 use super::frames::{FRAME_HEADER, FrameHeader, Kind, MAX_FRAME};
 
-/// The client's preface, and SETTINGS without values.
+/// The client's preface and its SETTINGS.
 pub const OPENING: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// SETTINGS without values.
 pub const SETTINGS: &[u8; 9] = b"\0\0\0\x04\0\0\0\0\0";
-/// Their acknowledgement.
 pub const SETTINGS_ACK: &[u8; 9] = b"\0\0\0\x04\x01\0\0\0\0";
 
-/// Reads what a server sends to such a client. Holds at most one frame.
+/// Reads the server's frames. Holds at most one.
 #[derive(Debug, Default)]
 pub struct PingClient {
     unread: Vec<u8>,
@@ -22,7 +18,7 @@ pub struct PingClient {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PingFault {
-    /// Names what the bytes should be.
+    /// Names the expected bytes.
     Unexpected(&'static str),
     GoAway {
         code: u32,
@@ -30,10 +26,10 @@ pub enum PingFault {
 }
 
 impl PingClient {
-    /// Takes bytes of the server. Adds to `answers` what it is to be sent.
+    /// Takes bytes of the server, and adds to `answers` those to send.
     ///
     /// # Errors
-    /// For bytes that are not frames of a server to this client, and for GOAWAY.
+    /// For GOAWAY, and bytes that are not frames of a server.
     pub fn process_bytes(&mut self, bytes: &[u8], answers: &mut Vec<u8>) -> Result<(), PingFault> {
         self.unread.extend_from_slice(bytes);
         let mut taken = 0;
@@ -71,7 +67,7 @@ impl PingClient {
         self.is_settled.then_some(self.acknowledged)
     }
 
-    /// The server has closed the connection: `None` if it may.
+    /// For a connection that the server has closed.
     pub fn fault_of_end(&self) -> Option<PingFault> {
         let is_other = !self.is_settled && !self.unread.is_empty();
         is_other.then_some(PingFault::Unexpected(CLEAR_TEXT))

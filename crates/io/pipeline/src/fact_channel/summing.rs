@@ -61,6 +61,7 @@ fn add_traits(asked: &mut RequestTraits, next: &RequestTraits) {
     asked.closes = asked.closes.saturating_add(next.closes);
     asked.sets = asked.sets.saturating_add(next.sets);
     asked.returns_rows |= next.returns_rows;
+    asked.on_stream |= next.on_stream;
     asked.fetch_rows = next.fetch_rows.or(asked.fetch_rows);
     asked.fetch_bytes = next.fetch_bytes.or(asked.fetch_bytes);
     if asked.request_digest != next.request_digest {

@@ -83,8 +83,8 @@ pub(super) fn create_probe<'a>(
     Ok(match scheme.protocol() {
         Protocol::Postgres => Box::new(postgres_request::PostgresRequest::new(context)),
         Protocol::Mysql => Box::new(mysql_greeting::MysqlGreeting::new(context)),
-        protocol if protocol.is_over_http() => Box::new(http::Http::new(context)),
         Protocol::Http2 => Box::new(http2_settings::Http2Settings::new(context)),
+        protocol if protocol.is_over_http() => Box::new(http::Http::new(context)),
         Protocol::Mongodb => Box::new(mongodb_ping::MongodbPing::new(context)),
         Protocol::Redis => Box::new(redis_ping::RedisPing::new(context, logs_in)),
         Protocol::Oracle => Box::new(oracle_listener::OracleListener::new(context, false)),

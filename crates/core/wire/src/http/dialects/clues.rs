@@ -4,21 +4,21 @@ use super::{Dialect, Encoding, target};
 use crate::http::fields::{CONTENT, Field, initials};
 use model::Protocol;
 
-#[derive(Debug, Default)]
-pub(in crate::http) struct Clues<'a> {
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Clues<'a> {
     pub(super) authorization: &'a [u8],
     pub(super) host: &'a [u8],
     pub(super) user_agent: &'a [u8],
     pub(super) content_type: &'a [u8],
     pub(super) amz_target: &'a [u8],
-    pub(in crate::http) encoding: Encoding,
+    pub(crate) encoding: Encoding,
     /// Only its clients send such a field.
     pub(super) mark: Option<Protocol>,
 }
 
 impl<'a> Clues<'a> {
     #[inline]
-    pub(in crate::http) fn process_field(&mut self, field: Field<'a>) {
+    pub(crate) fn process_field(&mut self, field: Field<'a>) {
         let mark = |is_it: bool, protocol| is_it.then_some(protocol);
         let found = match field.initials {
             AUTHORIZATION => return take(&mut self.authorization, field, b"authorization"),
@@ -82,8 +82,8 @@ impl<'a> Clues<'a> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::http) struct ReplyClues {
-    pub(in crate::http) dialect: Option<&'static Dialect>,
+pub(crate) struct ReplyClues {
+    pub(crate) dialect: Option<&'static Dialect>,
     pub(super) encoding: Encoding,
     /// ClickHouse's number of an error.
     pub(super) exception: Option<u32>,
@@ -91,7 +91,7 @@ pub(in crate::http) struct ReplyClues {
 }
 
 impl ReplyClues {
-    pub(in crate::http) fn process_field(&mut self, field: Field<'_>) {
+    pub(crate) fn process_field(&mut self, field: Field<'_>) {
         match field.initials {
             CONTENT => {
                 if let Some(value) = field.value_of(b"content-encoding") {
@@ -121,6 +121,27 @@ fn take<'a, const N: usize>(place: &mut &'a [u8], field: Field<'a>, name: &[u8; 
     }
 }
 
+/// Whether a field may be one of these, by the first letters of its name.
+pub(crate) fn is_clue(name: &[u8]) -> bool {
+    const ALL: [u32; 13] = [
+        APIKEY,
+        AUTHORIZATION,
+        CONTENT,
+        HOST,
+        NEON,
+        SERVER,
+        UPSTASH,
+        USER_AGENT,
+        X_AMZ,
+        X_CLICKHOUSE,
+        X_ELASTIC,
+        X_INFLUXDB,
+        X_SNOWFLAKE,
+    ];
+    name.first_chunk()
+        .is_some_and(|start| ALL.contains(&initials(start)))
+}
+
 /// `0-24/3573`, or `*/0` without rows; bytes have their unit in front.
 fn rows_of_range(value: &[u8]) -> Option<u64> {
     let (range, _) = target::cut(value, b'/')?;
@@ -136,11 +157,13 @@ const APIKEY: u32 = initials(b"apik");
 const AUTHORIZATION: u32 = initials(b"auth");
 const HOST: u32 = initials(b"host");
 const NEON: u32 = initials(b"neon");
+const SERVER: u32 = initials(b"serv");
 const UPSTASH: u32 = initials(b"upst");
 const USER_AGENT: u32 = initials(b"user");
 const X_AMZ: u32 = initials(b"x-am");
 const X_CLICKHOUSE: u32 = initials(b"x-cl");
 const X_ELASTIC: u32 = initials(b"x-el");
+const X_INFLUXDB: u32 = initials(b"x-in");
 const X_SNOWFLAKE: u32 = initials(b"x-sn");
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::http) enum Encoding {
+pub(crate) enum Encoding {
     #[default]
     Plain,
     Gzip,
@@ -23,7 +23,7 @@ impl Encoding {
     }
 
     /// The beginning of a body, from that of the encoded one; empty if it cannot be opened.
-    pub(in crate::http) fn open(self, body: &[u8]) -> Cow<'_, [u8]> {
+    pub(crate) fn open(self, body: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Self::Plain => Cow::Borrowed(body),
             Self::Gzip => {

@@ -1,31 +1,37 @@
 //! Head and beginning of the body of a request, and the body of a reply.
 
 use super::reply::{Outcome, Reads};
-use super::{Dialect, Encoding, Fit, ReplyClues};
+use super::{BodyStart, Dialect, Encoding, Fit, ReplyClues};
 use memchr::memrchr;
 
+/// `H` is a head as its version of HTTP has it.
 #[derive(Debug)]
-pub(in crate::http) struct Kept {
-    pub(in crate::http) dialect: &'static Dialect,
-    pub(in crate::http) fit: Fit,
-    pub(in crate::http) head: Vec<u8>,
-    pub(in crate::http) body: KeptBody,
+pub(crate) struct Kept<H> {
+    pub(crate) found: (&'static Dialect, Fit),
+    pub(crate) head: H,
+    pub(crate) body: KeptBody,
 }
 
-impl Kept {
-    pub(in crate::http) fn new(dialect: &'static Dialect, fit: Fit, head: &[u8]) -> Self {
+impl<H> Kept<H> {
+    pub(crate) fn new(found: (&'static Dialect, Fit), head: H) -> Self {
         Self {
-            dialect,
-            fit,
-            head: head.to_vec(),
+            found,
+            head,
             body: KeptBody::default(),
+        }
+    }
+
+    pub(crate) fn body(&self, is_whole: bool) -> BodyStart<'_> {
+        BodyStart {
+            bytes: &self.body.bytes,
+            is_whole: is_whole && !self.body.is_cut,
         }
     }
 }
 
 /// The reply in progress. Serves one reply after the other, so that its memory is reused.
 #[derive(Debug, Default)]
-pub(in crate::http) struct KeptReply {
+pub(crate) struct KeptReply {
     is_open: bool,
     reads: Reads,
     encoding: Encoding,
@@ -36,11 +42,11 @@ pub(in crate::http) struct KeptReply {
 
 impl KeptReply {
     /// Whether a reply says more than its status.
-    pub(in crate::http) fn is_needed(reads: Reads, clues: ReplyClues) -> bool {
+    pub(crate) fn is_needed(reads: Reads, clues: ReplyClues) -> bool {
         clues.exception.is_some() || !matches!(reads, Reads::Nothing)
     }
 
-    pub(in crate::http) fn begin(&mut self, reads: Reads, clues: ReplyClues) {
+    pub(crate) fn begin(&mut self, reads: Reads, clues: ReplyClues) {
         // The end of a compressed body cannot be opened.
         let is_closed = reads.is_of_end() && clues.encoding != Encoding::Plain;
         self.reads = if is_closed { Reads::Nothing } else { reads };
@@ -53,16 +59,16 @@ impl KeptReply {
         self.body.begin(self.reads.is_of_end());
     }
 
-    pub(in crate::http) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.is_open = false;
     }
 
     /// The body to add to, if it is needed.
-    pub(in crate::http) fn body(&mut self) -> Option<&mut KeptBody> {
+    pub(crate) fn body(&mut self) -> Option<&mut KeptBody> {
         self.is_open.then_some(&mut self.body)
     }
 
-    pub(in crate::http) fn end(&mut self) -> Outcome {
+    pub(crate) fn end(&mut self) -> Outcome {
         if !std::mem::take(&mut self.is_open) {
             return Outcome::default();
         }
@@ -86,9 +92,9 @@ impl KeptReply {
 
 /// The beginning of a body, or its end.
 #[derive(Debug, Default)]
-pub(in crate::http) struct KeptBody {
-    pub(in crate::http) bytes: Vec<u8>,
-    pub(in crate::http) is_cut: bool,
+pub(crate) struct KeptBody {
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_cut: bool,
     is_end: bool,
 }
 
@@ -102,7 +108,7 @@ impl KeptBody {
     }
 
     /// Adds `bytes`, the seen ones of `passed`.
-    pub(in crate::http) fn add(&mut self, bytes: &[u8], passed: u64) {
+    pub(crate) fn add(&mut self, bytes: &[u8], passed: u64) {
         if self.is_end {
             return self.add_end(bytes);
         }
@@ -133,6 +139,6 @@ impl KeptBody {
     }
 }
 
-pub(in crate::http) const MAX_BODY: usize = 16 * 1024;
+pub(crate) const MAX_BODY: usize = 16 * 1024;
 const MAX_END: usize = 4 * 1024;
 const KEPT_BETWEEN_BODIES: usize = 4 * 1024;

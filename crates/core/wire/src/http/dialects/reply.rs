@@ -2,17 +2,18 @@
 
 use super::json;
 use super::kept::KeptBody;
+use model::Content;
 
 /// Signs of errors and rows in the replies of a dialect.
 #[derive(Debug)]
-pub(in crate::http) enum Reading {
+pub(crate) enum Reading {
     Same(Reads),
     /// Takes the name of the request.
     ByName(fn(&[u8]) -> Reads),
 }
 
 impl Reading {
-    pub(in crate::http) fn of_request(&self, name: &[u8]) -> Reads {
+    pub(crate) fn of_request(&self, name: &[u8]) -> Reads {
         match self {
             Self::Same(reads) => *reads,
             Self::ByName(of) => of(name),
@@ -21,7 +22,7 @@ impl Reading {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::http) enum Reads {
+pub(crate) enum Reads {
     #[default]
     Nothing,
     /// Members of a text in JSON.
@@ -32,7 +33,7 @@ pub(in crate::http) enum Reads {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::http) enum MatchText {
+pub(crate) enum MatchText {
     Anywhere(&'static [u8]),
     /// A last line that begins with the first, with a number behind it, and contains the second.
     LastLine(&'static [u8], &'static [u8]),
@@ -40,7 +41,7 @@ pub(in crate::http) enum MatchText {
 
 /// A member within so many objects; arrays do not count.
 #[derive(Debug)]
-pub(in crate::http) struct Sign {
+pub(crate) struct Sign {
     objects: usize,
     name: &'static [u8],
     says: Says,
@@ -81,10 +82,23 @@ impl Sign {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::http) struct Outcome {
+pub(crate) struct Outcome {
     /// The name of the member that says so, or a number: never a text.
-    pub(in crate::http) error: Option<Vec<u8>>,
-    pub(in crate::http) rows: Option<u64>,
+    pub(crate) error: Option<Vec<u8>>,
+    pub(crate) rows: Option<u64>,
+}
+
+impl Outcome {
+    pub(crate) fn content(&self) -> Content<'_> {
+        match (&self.error, self.rows) {
+            (Some(code), _) => Content::Error { code, text: b"" },
+            (None, Some(rows)) => Content::Done {
+                rows: Some(rows),
+                transaction: None,
+            },
+            (None, None) => Content::Other,
+        }
+    }
 }
 
 impl Reads {

@@ -5,10 +5,11 @@ use crate::http::lines::Lines;
 fn named(head: &str, body: &str) -> Option<(Protocol, String, CallSyntax)> {
     let head = head.replace("SIGNED", SIGNED).replace('\n', "\r\n") + "\r\n\r\n";
     let request = head::request(&mut Lines::new(head.as_bytes())).expect("a request");
-    let (dialect, fit) = recognise(&request, None)?;
+    let head = request.head();
+    let (dialect, fit) = recognise(&head, !body.is_empty(), None)?;
     let body = if fit == Fit::Named { "" } else { body };
     let mut text = Vec::new();
-    let syntax = write_name(dialect, &request, body.as_bytes(), &mut text)?;
+    let syntax = (dialect.name)(&Call::new(&head, body.as_bytes()), &mut text)?;
     Some((dialect.protocol, String::from_utf8(text).expect("text"), syntax))
 }
 
@@ -95,10 +96,10 @@ const PAGES: [(&str, &str, &str, CallSyntax); 7] = [
     ),
 ];
 
-const SIGNED: &str =
+pub(crate) const SIGNED: &str =
     "Authorization: AWS4-HMAC-SHA256 Credential=K/20261127/us-east-1/s3/aws4_request, SignedHeaders=host";
 
-const NAMES: [(&str, &str, Protocol, &str); 26] = [
+pub(crate) const NAMES: [(&str, &str, Protocol, &str); 26] = [
     (
         "POST / HTTP/1.1\nX-Amz-Target: DynamoDB_20120810.GetItem",
         r#"{"TableName": "Orders", "Key": {"id": {"S": "k"}}}"#,

@@ -21,12 +21,10 @@ pub fn watched() -> Vec<Conversation> {
 
 /// Those behind HTTP, which is one relay: they are only captured.
 pub fn captured() -> Vec<Conversation> {
-    let all = HTTP.map(|(name, scheme, head, body)| Conversation {
-        name,
-        scheme,
-        steps: vec![http(head, body)],
+    let all = HTTP.into_iter().flat_map(|(name, scheme, head, body)| {
+        [vec![http(head, body)], over_http2(head, body)].map(|steps| Conversation { name, scheme, steps })
     });
-    all.into()
+    all.collect()
 }
 
 /// `@` stands for [`PASSWORD`], `$` for [`LITERAL`].
@@ -46,6 +44,28 @@ fn http(head: &str, body: &str) -> [Vec<u8>; 2] {
         "HTTP/1.1 200 OK\r\nX-Session: {PASSWORD}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{answer}"
     );
     [request.into_bytes(), reply.into_bytes()]
+}
+
+fn over_http2(head: &str, body: &str) -> Vec<[Vec<u8>; 2]> {
+    let (head, body) = (filled(head), filled(body));
+    let mut lines = head.split("\r\n");
+    let words: Vec<&str> = lines.next().expect("a line").split(' ').collect();
+    let mut fields = vec![(":method", words[0].to_owned()), (":path", words[1].to_owned())];
+    let names: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+        .collect();
+    fields.extend(names.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    fields.push(("content-type", "application/json".to_owned()));
+    let answer = [(":status", "200".to_owned()), ("x-session", PASSWORD.to_owned())];
+    let reply = filled(r#"{"id":"$","token":"@"}"#);
+    vec![
+        http2_opening(),
+        [
+            [frame(1, 4, 1, &block(&fields)), frame(0, 1, 1, body.as_bytes())].concat(),
+            [frame(1, 4, 1, &block(&answer)), frame(0, 1, 1, reply.as_bytes())].concat(),
+        ],
+    ]
 }
 
 /// Name, scheme, head, body.
@@ -206,6 +226,12 @@ fn binary(payload: &str) -> Vec<u8> {
 }
 
 /// A request with secrets in its fields, then a gRPC call with them in its message and status.
+fn http2_opening() -> [Vec<u8>; 2] {
+    let settings = frame(4, 0, 0, b"");
+    let preface = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &settings[..]].concat();
+    [preface, [settings, frame(4, 1, 0, b"")].concat()]
+}
+
 fn http2() -> Vec<[Vec<u8>; 2]> {
     let path = filled("/orders?token=@&name=$");
     let fields = [
@@ -229,13 +255,11 @@ fn http2() -> Vec<[Vec<u8>; 2]> {
         ("grpc-status", "5".to_owned()),
         ("grpc-message", filled("no $ for @")),
     ];
-    let settings = frame(4, 0, 0, b"");
-    let preface = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &settings[..]].concat();
     let text = filled("\n\x06$\x12\x07@");
     let length = u32::try_from(text.len()).expect("short").to_be_bytes();
     let body = [b"\0", &length[..], text.as_bytes()].concat();
     vec![
-        [preface, [settings, frame(4, 1, 0, b"")].concat()],
+        http2_opening(),
         [
             frame(1, 5, 1, &block(&fields)),
             [frame(1, 4, 1, &block(&answer)), frame(0, 1, 1, text.as_bytes())].concat(),
@@ -260,7 +284,14 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 
 /// Literal fields with incremental indexing and new names (RFC 7541, 6.2.1).
 fn block(fields: &[(&str, String)]) -> Vec<u8> {
-    let text = |text: &str| [&[u8::try_from(text.len()).expect("short")], text.as_bytes()].concat();
+    let text = |text: &str| {
+        let long = u16::try_from(text.len()).expect("short").checked_sub(127);
+        let length = match long.map(|long| [long & 127 | 128, long >> 7]) {
+            None => vec![u8::try_from(text.len()).expect("short")],
+            Some([low, high]) => [&[127], &low.to_be_bytes()[1..], &high.to_be_bytes()[1..]].concat(),
+        };
+        [&length, text.as_bytes()].concat()
+    };
     let fields = fields
         .iter()
         .map(|(name, value)| [vec![0x40], text(name), text(value)].concat());
