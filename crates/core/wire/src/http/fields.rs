@@ -36,9 +36,11 @@ impl<'a> Field<'a> {
     }
 
     /// Whether the name begins so, and is longer.
-    pub(super) fn begins(&self, beginning: &[u8]) -> bool {
-        self.split().is_some_and(|(name, _)| {
-            name.len() > beginning.len() && name[..beginning.len()].eq_ignore_ascii_case(beginning)
+    #[inline]
+    pub(super) fn begins<const N: usize>(&self, beginning: &[u8; N]) -> bool {
+        let start = self.line.split_first_chunk();
+        start.is_some_and(|(start, rest)| {
+            is_name(start, beginning) && memchr(b':', rest).is_some_and(|colon| colon > 0)
         })
     }
 }
@@ -94,6 +96,7 @@ impl Persistence {
 
 impl Fields {
     /// Passes all fields on to `other`.
+    #[inline]
     pub(super) fn parse<'a>(
         lines: &mut Lines<'a>,
         mut other: impl FnMut(Field<'a>),

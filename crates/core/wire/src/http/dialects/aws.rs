@@ -7,7 +7,7 @@ use model::{CallSyntax, Protocol};
 
 pub(super) const DYNAMODB: Dialect = Dialect {
     reads: Reading::ByName(|name| match name.split(|&byte| byte == b' ').next() {
-        Some(operation) if OF_ONE_ITEM.contains(&operation) => Reads::Nothing,
+        Some(operation) if is_of_one_item(operation) => Reads::Nothing,
         _ => Reads::Members(
             const {
                 &[
@@ -59,7 +59,7 @@ pub(super) const AWS: Dialect = Dialect {
 
 fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let operation = behind_last(call.clues.amz_target, b'.');
-    if OF_ONE_ITEM.contains(&operation)
+    if is_of_one_item(operation)
         && let Some(table) = json::first_outer(call.body, b"TableName")
     {
         return words(text, &[operation, table.string().unwrap_or_default()]);
@@ -77,6 +77,11 @@ fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
         .or_else(|| json::members(call.body, &[b"TableName"]).next());
     words(text, &[operation, table.unwrap_or_default()])?;
     Some(page(start.is_some(), limit.and_then(|limit| limit.number())))
+}
+
+/// It has no pages, and succeeds or fails as a whole: the item, which may be long, is not read.
+fn is_of_one_item(operation: &[u8]) -> bool {
+    matches!(operation, b"GetItem" | b"PutItem" | b"UpdateItem" | b"DeleteItem")
 }
 
 fn name_object(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
@@ -153,9 +158,6 @@ fn bucket_of_host(host: &[u8]) -> Option<&[u8]> {
 fn behind_last(text: &[u8], mark: u8) -> &[u8] {
     memrchr(mark, text).map_or(text, |place| &text[place + 1..])
 }
-
-/// They have no pages, and succeed or fail as a whole: items, which may be long, are not read.
-const OF_ONE_ITEM: [&[u8]; 4] = [b"GetItem", b"PutItem", b"UpdateItem", b"DeleteItem"];
 
 const PAGES: [&[u8]; 5] = [
     b"continuation-token",

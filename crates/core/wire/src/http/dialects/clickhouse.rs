@@ -20,8 +20,8 @@ fn recognise(call: &Call<'_>) -> Fit {
     }
     let query = call.parameter(b"query");
     let is_clients = call.clues.is_marked(Protocol::Clickhouse) || call.clues.is_client(&CLIENTS);
-    let is_sql = query.is_some_and(target::begins_sql);
-    match (is_clients || is_sql, query) {
+    let is_it = is_clients || query.is_some_and(target::begins_sql);
+    match (is_it, query) {
         (true, Some(query)) if !query.is_empty() => Fit::Named,
         (true, _) => Fit::in_body(call.is_post()),
         (false, _) => Fit::if_body(call.is_post() && is_plain(call)),
@@ -40,9 +40,9 @@ fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
         None => text.extend_from_slice(call.body),
     }
     without_rows(text);
-    (target::begins_sql(text)
-        || call.clues.is_marked(Protocol::Clickhouse)
-        || call.clues.is_client(&CLIENTS))
+    (call.clues.is_marked(Protocol::Clickhouse)
+        || call.clues.is_client(&CLIENTS)
+        || target::begins_sql(text))
     .then_some(())
     .filter(|()| !text.is_empty())?;
     Some(CallSyntax::Statement)
