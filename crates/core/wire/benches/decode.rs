@@ -26,7 +26,6 @@ fn started() -> Stream {
     stream
 }
 
-/// Feeds a request and its reply, as they come from a capture; returns the bytes of their messages.
 fn exchange(stream: &mut Stream, request: &[u8], reply: &[u8]) -> u64 {
     let mut bytes = 0;
     let mut sink = |message: Message<'_>| bytes += message.bytes;
@@ -239,7 +238,7 @@ fn calls(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Requests of boto3, curl and Python's requests with all their fields.
+/// Requests of boto3 and curl with all their fields.
 fn stores(criterion: &mut Criterion) {
     let key = r#"{"TableName": "Orders", "Key": {"id": {"S": "1"}}}"#;
     let get_item = format!(

@@ -37,7 +37,6 @@ pub(crate) struct Dialect {
     reads: Reading,
 }
 
-/// Takes name and value of a response's field.
 type Answers = fn(&[u8], &[u8]) -> bool;
 
 impl Dialect {

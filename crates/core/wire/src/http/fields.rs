@@ -1,4 +1,4 @@
-//! Fields of heads: those that delimit the message, and identifiers.
+//! Fields of heads.
 
 use super::lines::Lines;
 use crate::decoding::fault::fault;
@@ -6,8 +6,7 @@ use crate::decoding::framing::HeaderFault;
 use memchr::memchr;
 use model::{RequestId, SpanId};
 
-/// A line of a head. The first letters of the name tell most names apart, at the cost of one
-/// comparison.
+/// A line of a head.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
     line: &'a [u8],
@@ -21,7 +20,7 @@ impl<'a> Field<'a> {
         Some(Self { line, initials })
     }
 
-    /// The value, if this is the field's name, which has lower-case letters and hyphens.
+    /// `name` is in lower case.
     #[inline]
     pub(super) fn value_of<const N: usize>(&self, name: &[u8; N]) -> Option<&'a [u8]> {
         let (start, rest) = self.line.split_first_chunk()?;
@@ -29,13 +28,12 @@ impl<'a> Field<'a> {
         is_name(start, name).then(|| value.trim_ascii())
     }
 
-    /// Name and value.
     pub(super) fn split(&self) -> Option<(&'a [u8], &'a [u8])> {
         let colon = memchr(b':', self.line)?;
         Some((&self.line[..colon], self.line[colon + 1..].trim_ascii()))
     }
 
-    /// Whether the name begins so, and is longer.
+    /// A longer name fits.
     #[inline]
     pub(super) fn begins<const N: usize>(&self, beginning: &[u8; N]) -> bool {
         let start = self.line.split_first_chunk();
@@ -45,7 +43,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Without a branch for each byte. Only letters have the bit 0x40, and only they may differ in 0x20.
+/// Of letters, which have the bit 0x40, 0x20 may differ.
 #[inline]
 fn is_name<const N: usize>(found: &[u8; N], name: &[u8; N]) -> bool {
     let pairs = found.iter().zip(name);
@@ -95,7 +93,6 @@ impl Persistence {
 }
 
 impl Fields {
-    /// Passes all fields on to `other`.
     #[inline]
     pub(super) fn parse<'a>(
         lines: &mut Lines<'a>,
@@ -222,10 +219,8 @@ fn content_length(value: &[u8]) -> Option<u64> {
     lengths.all(|length| length == Some(first)).then_some(first)
 }
 
-/// Digits of a number that cannot overflow.
 const MAX_FAST: usize = 19;
 
-/// Letters without regard to case.
 pub(super) const fn initials(name: &[u8; 4]) -> u32 {
     u32::from_le_bytes(*name) | 0x2020_2020
 }

@@ -43,8 +43,7 @@ impl HttpDecoder {
         Ok(())
     }
 
-    /// Takes the head that `bytes` begins with, of which `before` bytes were taken; returns false
-    /// if it is not whole.
+    /// Returns false if the head is not whole. Of `bytes`, `before` were taken.
     fn whole_head(
         &mut self,
         direction: Direction,

@@ -18,8 +18,7 @@ pub(crate) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
     None
 }
 
-/// The lines of a head up to the empty one. Heads are parsed before their end is known, so that
-/// their bytes are read once.
+/// The lines of a head up to the empty one.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines<'a> {
     rest: &'a [u8],
@@ -37,7 +36,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Length of the head as [`end`] says, whatever was read of it.
+    /// As [`end`].
     pub(super) fn length(mut self) -> Option<usize> {
         if !self.is_whole {
             self.by_ref().for_each(drop);

@@ -83,7 +83,6 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Element(element, end + 2)
 }
 
-/// Most names are shorter than a word.
 #[inline]
 fn end_of_name(rest: &[u8]) -> Option<usize> {
     const LOWEST: u64 = u64::from_le_bytes([1; 8]);
@@ -206,7 +205,7 @@ pub(super) mod kind {
     pub(super) const MAX_KEY: u8 = 0x7F;
 }
 
-/// Lengths of values by kind, where all values have the same.
+/// Lengths by kind.
 const FIXED: [u8; 256] = {
     let mut lengths = [VARIABLE; 256];
     let known = [

@@ -25,7 +25,6 @@ pub(super) enum Filter {
 }
 
 impl Filter {
-    /// The field that holds it.
     pub(super) const fn field(self) -> &'static str {
         match self {
             Self::Nothing => "",

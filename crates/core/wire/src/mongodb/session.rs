@@ -24,7 +24,6 @@ pub(super) struct Session {
     has_requests: bool,
     /// The last reply that is followed by further ones.
     streams: Option<PendingReply>,
-    /// By the hash of its text.
     statements: HashMap<u64, StatementId, FixedState>,
     cursors: HashMap<i64, StatementId>,
     text: Vec<u8>,

@@ -16,7 +16,6 @@ impl<'a> Command<'a> {
         elements(self.body).find(|element| element.name == name.as_bytes())
     }
 
-    /// As [`Command::field`], of two in one pass.
     fn fields(&self, names: [&str; 2]) -> [Option<Element<'a>>; 2] {
         let mut found = [None; 2];
         for element in elements(self.body) {
@@ -43,7 +42,6 @@ impl<'a> Command<'a> {
     }
 }
 
-/// `first` is the command's first field.
 pub(super) fn write(
     command: Command<'_>,
     first: Option<Element<'_>>,

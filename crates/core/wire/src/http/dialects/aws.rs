@@ -79,7 +79,7 @@ fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     Some(page(start.is_some(), limit.and_then(|limit| limit.number())))
 }
 
-/// It has no pages, and succeeds or fails as a whole: the item, which may be long, is not read.
+/// Without pages, and of one outcome.
 fn is_of_one_item(operation: &[u8]) -> bool {
     matches!(operation, b"GetItem" | b"PutItem" | b"UpdateItem" | b"DeleteItem")
 }

@@ -21,12 +21,12 @@ impl<'a> Clues<'a> {
     pub(crate) fn process_field(&mut self, field: Field<'a>) {
         let mark = |is_it: bool, protocol| is_it.then_some(protocol);
         let found = match field.initials {
-            AUTHORIZATION => return take(&mut self.authorization, field, b"authorization"),
-            HOST => return take(&mut self.host, field, b"host"),
-            USER_AGENT => return take(&mut self.user_agent, field, b"user-agent"),
-            X_AMZ => return take(&mut self.amz_target, field, b"x-amz-target"),
+            AUTHORIZATION => return set_value(&mut self.authorization, field, b"authorization"),
+            HOST => return set_value(&mut self.host, field, b"host"),
+            USER_AGENT => return set_value(&mut self.user_agent, field, b"user-agent"),
+            X_AMZ => return set_value(&mut self.amz_target, field, b"x-amz-target"),
             CONTENT => {
-                take(&mut self.content_type, field, b"content-type");
+                set_value(&mut self.content_type, field, b"content-type");
                 if let Some(value) = field.value_of(b"content-encoding") {
                     self.encoding = Encoding::from_field(value);
                 }
@@ -60,7 +60,6 @@ impl<'a> Clues<'a> {
         let begins = |name: &&str| {
             let name = name.as_bytes();
             let beginning = self.user_agent.get(..name.len());
-            // Few begin with the same letter.
             first.eq_ignore_ascii_case(&name[0])
                 && beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(name))
         };
@@ -115,7 +114,7 @@ impl ReplyClues {
 }
 
 #[inline]
-fn take<'a, const N: usize>(place: &mut &'a [u8], field: Field<'a>, name: &[u8; N]) {
+fn set_value<'a, const N: usize>(place: &mut &'a [u8], field: Field<'a>, name: &[u8; N]) {
     if let Some(value) = field.value_of(name) {
         *place = value;
     }

@@ -76,11 +76,9 @@ pub(super) fn strings(json: &[u8]) -> impl Iterator<Item = Text<'_>> {
     })
 }
 
-/// Number of bytes before the next bracket, brace or string.
 fn next_mark(json: &[u8]) -> usize {
     // Of a bracket and its brace one bit differs.
     let is_mark = |byte: u8| byte == b'"' || matches!(byte | 0x20, b'{' | b'}');
-    // Mostly it is near. Further on, whole chunks are compared at once.
     let near = json.iter().take(CHUNK).position(|&byte| is_mark(byte));
     near.unwrap_or_else(|| {
         let has_mark = |chunk: &[u8; CHUNK]| chunk.iter().fold(false, |any, &byte| any | is_mark(byte));
@@ -125,7 +123,6 @@ pub(super) fn outer<'a, const N: usize>(json: &'a [u8], names: [&[u8]; N]) -> [O
     found
 }
 
-/// The outermost member with this name; nothing is read behind it.
 pub(super) fn first_outer<'a>(json: &'a [u8], name: &[u8]) -> Option<Text<'a>> {
     strings(json).find(|text| text.is_key && text.depth == 1 && text.raw == name)
 }

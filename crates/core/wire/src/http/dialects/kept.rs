@@ -29,7 +29,7 @@ impl<H> Kept<H> {
     }
 }
 
-/// The reply in progress. Serves one reply after the other, so that its memory is reused.
+/// Serves one reply after the other.
 #[derive(Debug, Default)]
 pub(crate) struct KeptReply {
     is_open: bool,
@@ -99,8 +99,7 @@ pub(crate) struct KeptBody {
 }
 
 impl KeptBody {
-    /// Forgets the body before. If `is_end`, at most the last [`MAX_END`] bytes are kept, from the
-    /// beginning of the last line that is not empty.
+    /// If `is_end`, the last line that is not empty is kept, at most [`MAX_END`] bytes.
     pub(super) fn begin(&mut self, is_end: bool) {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BETWEEN_BODIES);
