@@ -39,7 +39,6 @@ impl HttpDecoder {
         }
     }
 
-    /// The body without a copy, if it came with the head.
     fn take_whole_body<'a>(&mut self, request: &Request<'_>, input: &mut Input<'a>) -> Option<BodyStart<'a>> {
         let length = request.body.and_then(Body::known_length)?;
         if length > dialects::MAX_BODY || input.bytes().len() < length {

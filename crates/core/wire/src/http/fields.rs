@@ -1,4 +1,4 @@
-//! Fields of heads.
+//! Fields of heads in any case.
 
 use super::lines::Lines;
 use crate::decoding::fault::fault;
@@ -6,7 +6,6 @@ use crate::decoding::framing::HeaderFault;
 use memchr::memchr;
 use model::{RequestId, SpanId};
 
-/// A line of a head.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
     line: &'a [u8],
@@ -33,7 +32,6 @@ impl<'a> Field<'a> {
         Some((&self.line[..colon], self.line[colon + 1..].trim_ascii()))
     }
 
-    /// A longer name fits.
     #[inline]
     pub(super) fn begins<const N: usize>(&self, beginning: &[u8; N]) -> bool {
         let start = self.line.split_first_chunk();

@@ -1,4 +1,4 @@
-//! Takes heads, whole or in pieces.
+//! Takes heads from the input.
 
 use super::lines::{self, Lines};
 use super::{HttpDecoder, MAXIMUM_HEAD, head};
@@ -43,7 +43,7 @@ impl HttpDecoder {
         Ok(())
     }
 
-    /// Returns false if the head is not whole. Of `bytes`, `before` were taken.
+    /// Returns false if the head is not whole.
     fn whole_head(
         &mut self,
         direction: Direction,

@@ -1,4 +1,4 @@
-//! Lines of heads, and their end.
+//! Lines of a head.
 
 use memchr::memchr;
 
@@ -36,7 +36,6 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// As [`end`].
     pub(super) fn length(mut self) -> Option<usize> {
         if !self.is_whole {
             self.by_ref().for_each(drop);

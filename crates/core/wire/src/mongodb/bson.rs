@@ -52,7 +52,7 @@ impl<'a> Element<'a> {
 }
 
 /// Reads the element that `bytes` begins with.
-// The result of a call would pass through memory.
+// A call would pass it through memory.
 #[inline(always)]
 pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some((&kind, rest)) = bytes.split_first() else {
@@ -205,7 +205,6 @@ pub(super) mod kind {
     pub(super) const MAX_KEY: u8 = 0x7F;
 }
 
-/// Lengths by kind.
 const FIXED: [u8; 256] = {
     let mut lengths = [VARIABLE; 256];
     let known = [

@@ -79,7 +79,6 @@ fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     Some(page(start.is_some(), limit.and_then(|limit| limit.number())))
 }
 
-/// Without pages, and of one outcome.
 fn is_of_one_item(operation: &[u8]) -> bool {
     matches!(operation, b"GetItem" | b"PutItem" | b"UpdateItem" | b"DeleteItem")
 }

@@ -77,7 +77,6 @@ pub(super) fn strings(json: &[u8]) -> impl Iterator<Item = Text<'_>> {
 }
 
 fn next_mark(json: &[u8]) -> usize {
-    // Of a bracket and its brace one bit differs.
     let is_mark = |byte: u8| byte == b'"' || matches!(byte | 0x20, b'{' | b'}');
     let near = json.iter().take(CHUNK).position(|&byte| is_mark(byte));
     near.unwrap_or_else(|| {

@@ -29,7 +29,6 @@ impl<H> Kept<H> {
     }
 }
 
-/// Serves one reply after the other.
 #[derive(Debug, Default)]
 pub(crate) struct KeptReply {
     is_open: bool,
@@ -74,7 +73,6 @@ impl KeptReply {
         }
         let of_body = match self.encoding {
             Encoding::Plain => self.reads.outcome(&self.body),
-            // Rows of a beginning would be too few.
             Encoding::Gzip | Encoding::Other => self.reads.outcome(&KeptBody {
                 bytes: self.encoding.open(&self.body.bytes).into_owned(),
                 is_cut: true,
