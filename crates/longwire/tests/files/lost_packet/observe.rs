@@ -71,12 +71,14 @@ pub fn exchanges(bytes: &[u8]) -> Found {
     let mut bytes: BTreeMap<(u16, usize), Vec<[u64; 2]>> = BTreeMap::new();
     for fact in &collector.facts {
         if let Fact::Exchange { exchange, protocol } = fact {
-            *protocols.entry(protocol.name()).or_default() += usize::from(!exchange.is_handshake());
+            let name = if exchange.asked.on_stream {
+                Protocol::Http2.name()
+            } else {
+                protocol.name()
+            };
+            *protocols.entry(name).or_default() += usize::from(!exchange.is_handshake());
             let key = collector.keys[&exchange.connection];
-            exchanges
-                .entry(key)
-                .or_default()
-                .push(description(exchange, *protocol));
+            exchanges.entry(key).or_default().push(description(exchange));
             bytes
                 .entry(key)
                 .or_default()
@@ -91,7 +93,7 @@ pub fn exchanges(bytes: &[u8]) -> Found {
     }
 }
 
-fn description(exchange: &Exchange, protocol: Protocol) -> String {
+fn description(exchange: &Exchange) -> String {
     let described = format!(
         "{} round trips {} bytes {} {} messages {} {} rows {:?} {:?}",
         exchange.phase.name(),
@@ -105,9 +107,9 @@ fn description(exchange: &Exchange, protocol: Protocol) -> String {
     );
     // Fields of HTTP/2 are compressed with those before (RFC 7541, 2.2): a lost one leaves those
     // that refer to it unknown until the connection ends.
-    match protocol {
-        Protocol::Http2 => described,
-        _ => format!(
+    match exchange.asked.on_stream {
+        true => described,
+        false => format!(
             "{described} executions {} {:?} {:?}",
             exchange.executions, exchange.error, exchange.fingerprint
         ),
