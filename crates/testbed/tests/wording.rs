@@ -23,13 +23,13 @@ const PHRASES: [(&[&str], usize); 12] = [
 /// Maximum numbers over all crates.
 const ITEMS: [(&str, usize); 5] = [
     ("comment lines over 110 characters", 1),
-    ("sentences of documentation of three words or fewer", 955),
+    ("sentences of documentation of three words or fewer", 972),
     (
         "constants called MOST, LEAST, LONGEST, SHORTEST, PATIENCE or LOOK",
         1,
     ),
     ("functions called of, take, look, ask, tell or note", 0),
-    ("words of comments", 171_750),
+    ("words of comments", 173_500),
 ];
 
 /// A ceiling this many percent above its count must be lowered.

@@ -1,4 +1,4 @@
-//! The end of a connection: what is incomplete, and its totals.
+//! The end of a connection: incomplete exchanges, and its totals.
 
 use super::Pairing;
 use super::exchange_builder::Progress;

@@ -1,8 +1,8 @@
 //! Flow control (RFC 9113 section 5.2): DATA that waits for a WINDOW_UPDATE.
 //!
-//! Next to a server an update comes before its sender needs it, or soon after. Counted is what
-//! distance makes of it: the DATA is sent again in rounds, one each round trip. A receiver's updates
-//! add up to what it had consumed, so each comes one round after the bytes that it returns.
+//! Next to a server an update comes before its sender needs it, or soon after. At a
+//! distance the DATA would be sent in rounds, one each round trip: these are counted. A receiver's
+//! updates add up to the bytes it had consumed, so each comes one round after the bytes that it returns.
 
 use model::Timestamp;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ impl Window {
         }
     }
 
-    /// An observed update. More than was sent enlarges the window.
+    /// An observed update enlarges the window if it returns more than was sent.
     fn observe(&mut self, increment: u32) {
         let bytes = u64::from(increment);
         if self.returned == self.sent {
@@ -66,8 +66,8 @@ impl Window {
         }
     }
 
-    /// Uses the next update; returns its round. A sender that goes on without one has a window that
-    /// was not seen.
+    /// Uses the next update, and returns its round. A sender that goes on without one has a window that no
+    /// update showed.
     fn use_update(&mut self, wanted: u64) -> Option<u64> {
         let Some(update) = self.updates.pop_front() else {
             self.credit = i64::try_from(wanted).unwrap_or(i64::MAX);
@@ -91,7 +91,7 @@ impl Window {
     }
 }
 
-/// What one side may send on its connection.
+/// Bytes that one side may send on its connection.
 #[derive(Debug)]
 pub(super) struct Flow {
     window: Window,
@@ -104,7 +104,7 @@ pub(super) struct Flow {
     updated: Timestamp,
 }
 
-/// What one side may send on a stream.
+/// Bytes that one side may send on a stream.
 #[derive(Debug, Default)]
 pub(super) struct StreamFlow {
     window: Window,
@@ -137,12 +137,12 @@ impl Flow {
         }
     }
 
-    /// Another initial window. Returns the difference, for open streams.
+    /// Returns the difference of another initial window, for open streams.
     pub(super) fn resize(&mut self, initial: u32) -> i64 {
         i64::from(initial) - i64::from(std::mem::replace(&mut self.initial, initial))
     }
 
-    /// A stream begins. After all others, the updates of its receiver came before it.
+    /// A stream that begins after all others comes behind the updates of its receiver.
     pub(super) fn open(&mut self, is_alone: bool) -> StreamFlow {
         if is_alone {
             self.latest += 1;
@@ -216,8 +216,8 @@ mod tests {
     }
 
     impl Receiver {
-        /// What it returns of the connection and of the stream, in order, having got `bytes`.
-        fn take(&mut self, mut bytes: u64) -> Vec<bool> {
+        /// Its updates of the connection and of the stream, in order, having got `bytes`.
+        fn receive(&mut self, mut bytes: u64) -> Vec<bool> {
             let mut returned = Vec::new();
             while bytes > 0 {
                 let piece = bytes.min(self.unit - self.of_connection.max(self.of_stream));
@@ -263,7 +263,7 @@ mod tests {
                     }
                     if on_their_way.len() > lag || frame == 0 {
                         let arrived = on_their_way.pop_front().unwrap();
-                        for is_stream in receiver.take(arrived) {
+                        for is_stream in receiver.receive(arrived) {
                             room[usize::from(is_stream)] += u64::from(unit);
                             flow.update(is_stream.then_some(&mut stream), unit, Timestamp::default());
                         }
@@ -293,7 +293,7 @@ mod tests {
                     let piece = room[0].min(room[1]).min(left);
                     room = room.map(|room| room - piece);
                     left -= piece;
-                    on_their_way.extend(receiver.take(piece).into_iter().map(|kind| (round + 1, kind)));
+                    on_their_way.extend(receiver.receive(piece).into_iter().map(|kind| (round + 1, kind)));
                     if piece == 0 {
                         let (arrives, is_stream) = on_their_way.pop_front().unwrap();
                         round = arrives;

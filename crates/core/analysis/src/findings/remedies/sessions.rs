@@ -288,10 +288,9 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Kind::FlowControl,
         &[],
-        "The receiver's window of HTTP/2 is used up, and each WINDOW_UPDATE is waited for. Raise the initial window, of stream and \
-         connection, on the side that receives: in Go WithInitialWindowSize and WithInitialConnWindowSize (server: InitialWindowSize), in \
-         gRPC's C core grpc.http2.lookahead_bytes or grpc.http2.bdp_probe, in Java flowControlWindow, in nginx http2_body_preread_size, \
-         with nghttp -w and -W.",
+        "The receiver's window of HTTP/2 is used up, and each WINDOW_UPDATE is waited for. Raise the initial window of stream and \
+         connection on the side that receives. In Go these are WithInitialWindowSize and WithInitialConnWindowSize, in Java \
+         flowControlWindow, in gRPC's C core grpc.http2.lookahead_bytes or grpc.http2.bdp_probe, in nginx http2_body_preread_size.",
     ),
     row(
         Kind::ListenerTurn,
