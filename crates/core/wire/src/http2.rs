@@ -60,6 +60,8 @@ struct Connection {
     tables: PerDirection<Hpack>,
     blocks: PerDirection<Option<Block>>,
     streams: Streams,
+    /// Before, DATA could be a request or a reply.
+    are_sides_known: bool,
     /// By sender; `None` in the middle of a connection and after lost bytes.
     flows: Option<PerDirection<Flow>>,
     calls: Calls,
@@ -84,6 +86,7 @@ impl Http2Decoder {
                 tables: PerDirection::from_fn(|_| Hpack::new(from_start)),
                 blocks: PerDirection::default(),
                 streams: Streams::default(),
+                are_sides_known: from_start,
                 flows: from_start.then(|| PerDirection::from_fn(|_| Flow::new())),
                 calls: Calls::default(),
             },
@@ -253,8 +256,9 @@ impl Connection {
             ended: frame.ended,
             bytes: block.bytes,
         };
+        self.are_sides_known |= head.sender == Some(direction);
         match (block.header.kind, direction) {
-            (Kind::Headers, _) if head.is_of(direction.reverse()) => {
+            (Kind::Headers, _) if head.sender == Some(direction.reverse()) => {
                 return Err(fault("a head of this side", "one of the other side"));
             }
             (Kind::Headers, Direction::ClientToServer) => {
@@ -328,7 +332,9 @@ impl Connection {
         }
         let state = match self.streams.get(header.stream) {
             Some(state) => state,
-            None if header.stream % 2 == 1 => self.streams.insert(header.stream, StreamState::default()),
+            None if header.stream % 2 == 1 && self.are_sides_known => {
+                self.streams.insert(header.stream, StreamState::default())
+            }
             None => return aside(direction, passed, sink),
         };
         let part = state.client_sends(header.ends_stream());
@@ -372,7 +378,8 @@ impl Connection {
         }
         let state = match self.streams.get(header.stream) {
             Some(state) => state,
-            None => self.streams.insert(header.stream, StreamState::unseen()),
+            None if self.are_sides_known => self.streams.insert(header.stream, StreamState::unseen()),
+            None => return aside(Direction::ServerToClient, passed, sink),
         };
         let part = state.server_sends(is_head, header.ends_stream());
         if let Some(flows) = self.flows.as_mut().filter(|_| is_head) {

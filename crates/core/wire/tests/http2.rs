@@ -3,7 +3,7 @@
 mod streams;
 
 use model::{Direction, Protocol, Role};
-use streams::{Recording, Seen, play, play_joined, recordings};
+use streams::{Recording, Seen, play, play_joined, play_with_sides, recordings};
 
 fn recording(name: &str) -> Recording {
     let mut all = recordings().into_iter();
@@ -97,6 +97,22 @@ fn requests_of_stores_have_the_names_errors_and_rows_of_their_dialects() {
             assert_eq!(named(&seen, what), times, "{name}: {what}");
         }
     }
+}
+
+/// Heads tell requests from replies, although the handshake was not seen and the port tells nothing.
+#[test]
+fn in_the_middle_of_a_connection_sides_are_those_of_the_heads() {
+    let recording = recording("grpcio-calls");
+    let mut decided = 0;
+    for begin in 12..recording.segments.len() - 12 {
+        let segments = &recording.segments[begin..];
+        let (_, stream, is_reversed) = play_with_sides(40_000, segments);
+        if stream.protocol() == Protocol::Http2 {
+            assert!(!is_reversed, "from segment {begin}");
+            decided += 1;
+        }
+    }
+    assert!(decided > 20, "{decided}");
 }
 
 /// The table of header fields is lost: names are found again where they are sent as text.

@@ -16,10 +16,22 @@ pub(super) enum Field {
     Authority,
     /// May tell a store behind HTTP.
     Clue,
+    /// Only one side sends it.
+    Of(Direction),
     Other,
 }
 
 impl Field {
+    /// The only side that sends the field (RFC 9113 section 8.3, RFC 9110, gRPC over HTTP/2).
+    fn sender(self) -> Option<Direction> {
+        match self {
+            Self::Method | Self::Path | Self::Authority => Some(Direction::ClientToServer),
+            Self::Status | Self::GrpcStatus => Some(Direction::ServerToClient),
+            Self::Of(sender) => Some(sender),
+            Self::ContentType | Self::Traceparent | Self::RequestId | Self::Clue | Self::Other => None,
+        }
+    }
+
     pub(super) fn from_name(name: &[u8]) -> Self {
         match name {
             b":method" => Self::Method,
@@ -30,6 +42,8 @@ impl Field {
             b"traceparent" => Self::Traceparent,
             b"x-request-id" => Self::RequestId,
             b":authority" => Self::Authority,
+            b":scheme" | b"te" | b"user-agent" | b"grpc-timeout" => Self::Of(Direction::ClientToServer),
+            b"grpc-message" => Self::Of(Direction::ServerToClient),
             _ if is_clue(name) => Self::Clue,
             _ => Self::Other,
         }
@@ -45,6 +59,8 @@ pub(super) struct Head {
     pub(super) is_grpc: bool,
     pub(super) grpc_status: Option<u16>,
     pub(super) identifiers: Identifiers,
+    /// By the fields that only one side sends.
+    pub(super) sender: Option<Direction>,
     /// Some fields are unknown.
     pub(super) is_cut: bool,
     /// As lines of HTTP/1, and where each of them ends.
@@ -54,6 +70,7 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn set(&mut self, field: Field, name: &[u8], value: &[u8]) {
+        self.sender = field.sender().or(self.sender);
         match field {
             Field::Method => self.method = kept(value),
             Field::Path => self.path = kept(value),
@@ -67,15 +84,7 @@ impl Head {
             Field::GrpcStatus => self.grpc_status = number(value),
             Field::Traceparent => self.identifiers.process_field(b"traceparent", value),
             Field::RequestId => self.identifiers.process_field(b"x-request-id", value),
-            Field::Other => {}
-        }
-    }
-
-    /// Whether only `sender` sends such a head (RFC 9113 section 8.3).
-    pub(super) fn is_of(&self, sender: Direction) -> bool {
-        match sender {
-            Direction::ClientToServer => !self.method.is_empty() || !self.path.is_empty(),
-            Direction::ServerToClient => self.status.is_some() || self.grpc_status.is_some(),
+            Field::Of(_) | Field::Other => {}
         }
     }
 
