@@ -42,7 +42,7 @@ impl Field {
             b"traceparent" => Self::Traceparent,
             b"x-request-id" => Self::RequestId,
             b":authority" => Self::Authority,
-            b":scheme" | b"te" | b"user-agent" | b"grpc-timeout" => Self::Of(Direction::ClientToServer),
+            b":scheme" | b"te" | b"grpc-timeout" => Self::Of(Direction::ClientToServer),
             b"grpc-message" => Self::Of(Direction::ServerToClient),
             _ if is_clue(name) => Self::Clue,
             _ => Self::Other,
