@@ -46,6 +46,7 @@ pub(crate) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, fi
         levels: None,
         pooler: None,
         not_seen: None,
+        lost: None,
     }
 }
 

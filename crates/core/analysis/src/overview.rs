@@ -223,8 +223,8 @@ impl Overview {
         group.group.turns += u64::from(operation.turns);
         group.group.attribution.add(&operation.attribution);
         group.group.setup += operation.setup;
+        group.group.evidence.operation(&operation.steps);
         for step in &operation.steps {
-            group.group.evidence.step(step);
             self.summary.evidence.call(step);
             if let Some(assigned) = step.assigned {
                 group.group.assigned.add(assigned, step.probability);

@@ -2,7 +2,8 @@
 //!
 //! Calling order: [`Pairing::new`]; then observations in order: [`Pairing::handshake`],
 //! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`],
-//! [`Pairing::segment`] before its messages, [`Pairing::message`]; [`Pairing::closed`] once, last.
+//! [`Pairing::segment`] before its messages, [`Pairing::message`], [`Pairing::lost`];
+//! [`Pairing::closed`] once, last.
 //!
 //! How round trips are counted:
 //! 1. A complete TCP handshake is one. A server that speaks first (a `Greeting`, or opaque bytes after a
@@ -44,7 +45,7 @@ use ending::Ending;
 use exchange_builder::ExchangeBuilder;
 use introduction::Introduction;
 use model::{
-    ConnectionId, Content, Direction, Endpoint, Exchange, Message, PendingReplies, PerDirection, Phase,
+    ConnectionId, Content, Direction, Endpoint, Exchange, Lost, Message, PendingReplies, PerDirection, Phase,
     Protocol, Role, RttSource, StatementId, Timestamp,
 };
 use pace::Pace;
@@ -93,6 +94,7 @@ pub struct Pairing {
     keep_literals: bool,
     digests: Option<RandomState>,
     boxes: ExchangePool,
+    lost: Option<Lost>,
 }
 
 /// Executions of further statements on a connection have no fingerprint.
@@ -141,6 +143,7 @@ impl Pairing {
             keep_literals,
             digests: None,
             boxes: ExchangePool::default(),
+            lost: None,
         }
     }
 
@@ -183,6 +186,11 @@ impl Pairing {
         if let Some(idle) = sender_idle {
             self.waits.idle(direction, at, idle);
         }
+    }
+
+    /// Packets that were not captured may have held more exchanges. Marks the next one of work.
+    pub fn lost(&mut self, lost: Lost) {
+        self.lost = self.lost.max(Some(lost));
     }
 
     pub fn message(
@@ -298,6 +306,9 @@ impl Pairing {
     fn emit(&mut self, mut exchange: Box<Exchange>, protocol: Protocol, out: &mut FactSink<'_>) {
         if exchange.fingerprint.as_deref().is_some_and(waits_for_event) {
             wait_for_event(&mut exchange);
+        }
+        if exchange.phase == Phase::Work {
+            exchange.lost = self.lost.take();
         }
         self.turns += u64::from(exchange.turns);
         self.exchanges += 1;

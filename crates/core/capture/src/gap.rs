@@ -79,7 +79,7 @@ impl Half {
                 Some(start) if start < place => (start, self.missed_since(start).unwrap_or(at)),
                 _ => (place, at),
             };
-            self.deliver(id, missed, &[], until - self.next, None, out);
+            self.deliver_gap(id, missed, until - self.next, out);
             self.drain(id, Closed::Never { place, at }, out);
         }
     }

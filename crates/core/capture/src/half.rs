@@ -284,19 +284,39 @@ impl Half {
         sender_idle: Option<Duration>,
         out: &mut Output<'_>,
     ) {
-        let unseen = length.saturating_sub(payload.len() as u64);
-        self.emitted = self.emitted.max(at);
-        self.next += length;
-        self.payload_bytes += length;
-        self.unseen_bytes += unseen;
-        out.faults.unseen += unseen;
         let segment = Segment {
             direction: self.direction,
-            at: self.emitted,
+            at,
             payload,
-            unseen,
+            unseen: length.saturating_sub(payload.len() as u64),
+            is_gap: false,
             sender_idle,
         };
+        self.emit_segment(id, segment, out);
+    }
+
+    /// Reports that no packet with the next `length` bytes was captured.
+    pub fn deliver_gap(&mut self, id: ConnectionId, at: Timestamp, length: u64, out: &mut Output<'_>) {
+        let segment = Segment {
+            direction: self.direction,
+            at,
+            payload: &[],
+            unseen: length,
+            is_gap: true,
+            sender_idle: None,
+        };
+        self.emit_segment(id, segment, out);
+    }
+
+    #[inline]
+    fn emit_segment(&mut self, id: ConnectionId, mut segment: Segment<'_>, out: &mut Output<'_>) {
+        let length = segment.payload.len() as u64 + segment.unseen;
+        self.emitted = self.emitted.max(segment.at);
+        self.next += length;
+        self.payload_bytes += length;
+        self.unseen_bytes += segment.unseen;
+        out.faults.unseen += segment.unseen;
+        segment.at = self.emitted;
         out.observer.event(id, ConnectionEvent::Segment(segment));
     }
 

@@ -1,6 +1,6 @@
 //! Evidence per operation, and whether it suffices to judge a budget.
 
-use model::{BudgetMeasure, Evidence, Strays, counted};
+use model::{BudgetMeasure, Evidence, Lost, Share, Strays, counted};
 use report::ReadOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     evidence: BTreeMap<Arc<str>, Evidence>,
+    operations: BTreeMap<Arc<str>, u64>,
     requests: BTreeSet<Arc<str>>,
     /// Durations of operations known not to wait for a moving connection.
     unmoved: BTreeMap<Arc<str>, Duration>,
@@ -28,6 +29,7 @@ impl Seen {
                 .entry(group.name.clone())
                 .or_default()
                 .add(&group.evidence);
+            *seen.operations.entry(group.name.clone()).or_default() += group.count;
             seen.round_trips += group.evidence.round_trips;
             if group.kind.is_request() {
                 seen.requests.insert(group.name.clone());
@@ -75,6 +77,10 @@ impl Seen {
         if self.round_trips == 0 {
             return Some(NO_DATABASE.to_owned());
         }
+        let lost = self.lost_words(measure, name, evidence);
+        if lost.is_some() {
+            return lost;
+        }
         let strays = self.strays_words().filter(|_| self.requests.contains(name));
         let statements = || {
             let is_enough = evidence.round_trips == 0 || evidence.shows_statements();
@@ -94,6 +100,31 @@ impl Seen {
         }
     }
 
+    /// Lost packets with requests may hold a loop or more round trips in any operation. Lost replies
+    /// hide no request, so a few matter as little as other unseen figures.
+    fn lost_words(&self, measure: &BudgetMeasure, name: &Arc<str>, evidence: &Evidence) -> Option<String> {
+        let operations = self.operations.get(name).copied()?;
+        let statements = match measure {
+            BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => {
+                evidence.lost_for(Lost::Statement)
+            }
+            BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => return None,
+        };
+        let requests = evidence.lost_for(Lost::Requests) + statements;
+        let replies = evidence.lost_for(Lost::Replies);
+        let share = Share::of_counts(replies, operations).map_or(0.0, Share::as_fraction);
+        let (what, count) = match requests {
+            0 if share <= 1.0 - Evidence::ENOUGH => return None,
+            0 => ("replies", replies),
+            requests => ("requests", requests),
+        };
+        Some(format!(
+            "packets with {what} were not captured in {} of {}, and may hide more; {SEE_PACKETS}",
+            count.min(operations),
+            counted(operations, "operation", "operations")
+        ))
+    }
+
     fn of_name(&self, name: &Arc<str>) -> Option<&Evidence> {
         self.evidence.get(name).filter(|_| !self.is_allowed)
     }
@@ -111,4 +142,6 @@ impl Seen {
 }
 
 const NO_DATABASE: &str = "no round trip to a database was seen; capture the database's port too, or judge all the same with --allow-unseen";
+const SEE_PACKETS: &str =
+    "capture with a larger buffer (tcpdump -B 65536), or judge all the same with --allow-unseen";
 const SEE_STATEMENTS: &str = "open TLS with --keys or watch through a relay, begin before the connections, or judge all the same with --allow-unseen";

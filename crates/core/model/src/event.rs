@@ -230,6 +230,8 @@ pub struct Segment<'a> {
     /// Bytes after `payload` that were not captured (snap length, or lost). Consumers must count
     /// them.
     pub unseen: u64,
+    /// Whether no packet with the unseen bytes was captured: they may hold whole messages.
+    pub is_gap: bool,
     /// Time directly before this segment that the sender had room but no data in flight, so was
     /// computing or waiting. Zero while window, rate or loss limited it; `None` if unknown.
     pub sender_idle: Option<Duration>,

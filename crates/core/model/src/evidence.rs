@@ -42,6 +42,31 @@ impl NotSeen {
     }
 }
 
+/// Possible content of bytes that no captured packet holds, the gravest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lost {
+    /// Whole replies, or their ends.
+    Replies,
+    /// A part of one request, which may have named another statement.
+    Statement,
+    /// Any number of whole requests.
+    Requests,
+}
+
+impl Lost {
+    /// All contents in this order.
+    pub const ALL: [Self; 3] = [Self::Replies, Self::Statement, Self::Requests];
+
+    /// Name used in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Replies => "replies",
+            Self::Statement => "statement",
+            Self::Requests => "requests",
+        }
+    }
+}
+
 /// Round trips of work, by how well they are known. Excludes connecting, TLS, login and requests to
 /// web servers that are no calls ([`OperationStep::is_call`]). Counts of operations can be summed;
 /// unrecognised round trips are missing.
@@ -63,6 +88,8 @@ pub struct Evidence {
     pub untimed: u64,
     /// Unseen statements' round trips, by [`NotSeen::ALL`].
     pub not_seen: [u64; NotSeen::ALL.len()],
+    /// Operations that lost bytes, by the gravest loss of each, by [`Lost::ALL`].
+    pub lost: [u64; Lost::ALL.len()],
 }
 
 /// In records: counts of round trips. Reasons that apply to none are omitted.
@@ -85,11 +112,18 @@ struct EvidenceKeys {
     cut: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     not_decoded: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost_replies: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost_statement: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    lost_requests: u64,
 }
 
 impl From<Evidence> for EvidenceKeys {
     fn from(evidence: Evidence) -> Self {
         let [encrypted, prepared_before, cut, not_decoded] = evidence.not_seen;
+        let [lost_replies, lost_statement, lost_requests] = evidence.lost;
         Self {
             round_trips: evidence.round_trips,
             guessed: evidence.guessed,
@@ -100,6 +134,9 @@ impl From<Evidence> for EvidenceKeys {
             prepared_before,
             cut,
             not_decoded,
+            lost_replies,
+            lost_statement,
+            lost_requests,
         }
     }
 }
@@ -116,6 +153,7 @@ impl From<EvidenceKeys> for Evidence {
             doubted: keys.likely_right.map_or(0, wrong),
             untimed: keys.untimed,
             not_seen: [keys.encrypted, keys.prepared_before, keys.cut, keys.not_decoded],
+            lost: [keys.lost_replies, keys.lost_statement, keys.lost_requests],
         }
     }
 }
@@ -127,7 +165,15 @@ impl Evidence {
     /// Share of own round trips required for predictions.
     pub const LIKELY_ENOUGH: f64 = 0.8;
 
-    /// Adds a step of an operation.
+    /// Adds the steps of one operation.
+    pub fn operation(&mut self, steps: &[OperationStep]) {
+        steps.iter().for_each(|step| self.step(step));
+        if let Some(gravest) = steps.iter().filter_map(|step| step.exchange.lost).max() {
+            self.lost[gravest as usize] += 1;
+        }
+    }
+
+    /// Adds a step of an operation, without its losses.
     pub fn step(&mut self, step: &OperationStep) {
         if !is_step_of_work(step) {
             return;
@@ -183,6 +229,14 @@ impl Evidence {
         for (sum, count) in self.not_seen.iter_mut().zip(other.not_seen) {
             *sum += count;
         }
+        for (sum, count) in self.lost.iter_mut().zip(other.lost) {
+            *sum += count;
+        }
+    }
+
+    /// Operations with this as their gravest loss.
+    pub const fn lost_for(&self, lost: Lost) -> u64 {
+        self.lost[lost as usize]
     }
 
     /// Round trips with a statement unseen for this reason.

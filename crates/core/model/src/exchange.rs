@@ -1,7 +1,7 @@
 //! One request and the complete reply.
 
 use crate::serde_units::{hex, ns};
-use crate::{AtLevel, ConnectionId, Margin, NotSeen, Phase, Tags, Timestamp, TransactionState};
+use crate::{AtLevel, ConnectionId, Lost, Margin, NotSeen, Phase, Tags, Timestamp, TransactionState};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -84,6 +84,8 @@ pub struct Exchange {
     pub fingerprint: Option<Fingerprint>,
     /// Why some statements were not seen; `None` if all were.
     pub not_seen: Option<NotSeen>,
+    /// Possible content of packets that were not captured since the exchange before.
+    pub lost: Option<Lost>,
     /// Further properties of the request.
     pub asked: RequestTraits,
     /// Transaction state after the reply, if reported.

@@ -68,7 +68,7 @@ pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, Observer, ObserverFactory, RelayHandshake, Segment,
     TcpHandshake,
 };
-pub use evidence::{Evidence, NotSeen, Strays};
+pub use evidence::{Evidence, Lost, NotSeen, Strays};
 pub use exchange::{
     Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestStart, RequestTraits, Step,
     is_unseen_fingerprint, unseen_fingerprint, unseen_fingerprint_with_shape,

@@ -75,7 +75,7 @@ impl Operation {
     /// Evidence for its round trips.
     pub fn evidence(&self) -> Evidence {
         let mut evidence = Evidence::default();
-        self.steps.iter().for_each(|step| evidence.step(step));
+        evidence.operation(&self.steps);
         evidence
     }
 }

@@ -147,15 +147,16 @@ macro_rules! read_by_name {
 }
 
 written_by_name! {
-    Assigned BoundBy Direction EndedBy FindingKind Job NotSeen OperationKind OrderKind ParameterUnit Phase
+    Assigned BoundBy Direction EndedBy FindingKind Job Lost NotSeen OperationKind OrderKind ParameterUnit Phase
     PlanMeasure Protocol RoundTripSource RttSource SplitBase TextSource TransactionState TrialSource
     WarningKind
 }
 
-found_by_name! { EndedBy Job NotSeen Phase Protocol RttSource TextSource TransactionState WarningKind }
+found_by_name! { EndedBy Job Lost NotSeen Phase Protocol RttSource TextSource TransactionState WarningKind }
 
 read_by_name! {
     EndedBy: "ended_by",
+    Lost: "lost",
     NotSeen: "not_seen",
     Phase: "phase",
     Protocol: "protocol",

@@ -2,7 +2,7 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, EndedBy, Endpoint, Evidence, Exchange, HostProcess, NotSeen, PerDirection, Phase,
+    Distribution, EndedBy, Endpoint, Evidence, Exchange, HostProcess, Lost, NotSeen, PerDirection, Phase,
     PoolerTime, Protocol, RecognisedStatement, RequestId, RequestTraits, RttSource, SampleTotals, SpanId,
     Step, Summary, Tags, TextSource, Timestamp, TransactionState, Warning, WarningKind,
 };
@@ -402,6 +402,7 @@ fn exchange() -> impl Strategy<Value = Exchange> {
                     more,
                     fingerprint: texts.0,
                     not_seen: NotSeen::ALL.into_iter().nth((counts.0 % 5) as usize),
+                    lost: Lost::ALL.into_iter().nth((counts.1 % 4) as usize),
                     asked,
                     transaction,
                     error: texts.1,
@@ -632,6 +633,7 @@ fn summary() -> impl Strategy<Value = Summary> {
                     doubted: 0,
                     untimed: counts.2,
                     not_seen: [counts.0 % 2, counts.1 % 2, counts.2 % 2, 3],
+                    lost: [counts.0 % 2, counts.1 % 2, counts.2 % 2],
                 },
                 assigned: [
                     (Assigned::Identifier, counts.0 % 7),
@@ -712,5 +714,6 @@ fn plain_exchange() -> Exchange {
         levels: None,
         pooler: None,
         not_seen: None,
+        lost: None,
     }
 }

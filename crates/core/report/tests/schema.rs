@@ -3,7 +3,7 @@
 mod samples;
 mod written;
 
-use model::{Assigned, EndedBy, Job, NotSeen, Phase, Protocol, RttSource, TransactionState};
+use model::{Assigned, EndedBy, Job, Lost, NotSeen, Phase, Protocol, RttSource, TransactionState};
 use report::records::SCHEMA;
 use report::records::types::TYPES;
 use serde_json::{Map, Value, json};
@@ -260,6 +260,7 @@ fn listed_values_are_all_of_the_model() {
     assert_listed("connection", "protocol", protocols.collect());
     assert_listed("exchange", "phase", Phase::ALL.map(Phase::name).to_vec());
     assert_listed("exchange", "not_seen", NotSeen::ALL.map(NotSeen::name).to_vec());
+    assert_listed("exchange", "lost", Lost::ALL.map(Lost::name).to_vec());
     assert_listed("exchange", "assigned", Assigned::ALL.map(Assigned::name).to_vec());
     let states = TransactionState::ALL.map(TransactionState::name);
     assert_listed("exchange", "transaction", states.to_vec());

@@ -276,6 +276,10 @@ impl Decoder for HttpDecoder {
         Ok(())
     }
 
+    fn reads_content(&self, direction: Direction) -> bool {
+        self.halves[direction].body.is_none() || self.kept.is_some()
+    }
+
     fn pending(&self, direction: Direction) -> u64 {
         self.halves[direction].taken
     }

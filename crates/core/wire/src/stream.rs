@@ -299,6 +299,19 @@ impl Stream {
         }
     }
 
+    /// Whether the decoder knows its position in the bytes of `direction`.
+    pub fn is_in_step(&self, direction: Direction) -> bool {
+        matches!(self.state, State::Decoding(_)) && !self.opaque[direction]
+    }
+
+    /// Whether the next bytes of `direction` may name a statement.
+    pub fn reads_content(&self, direction: Direction) -> bool {
+        match &self.state {
+            State::Decoding(decoder) => decoder.reads_content(direction),
+            State::Detecting(_) | State::Opaque => true,
+        }
+    }
+
     fn process_input(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if input.is_empty() {
             return;

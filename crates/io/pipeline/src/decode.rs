@@ -8,7 +8,8 @@ use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use analysis::pairing::{Pairing, PendingReplyBudget};
 use analysis::round_trip::Paths;
 use model::{
-    ConnectionEvent, ConnectionId, ConnectionMap, Direction, Endpoint, Message, Protocol, Segment, Timestamp,
+    ConnectionEvent, ConnectionId, ConnectionMap, Direction, Endpoint, Lost, Message, Protocol, Segment,
+    Timestamp,
 };
 use std::hash::RandomState;
 use std::sync::Arc;
@@ -318,7 +319,9 @@ impl Connection {
             at: segment.at,
             idle: segment.sender_idle,
         });
+        let reads_content = self.stream.reads_content(segment.direction);
         if self.is_undecided() {
+            self.lost(segment, reads_content);
             self.stream
                 .detect_protocol(segment.at, segment.direction, segment.payload, segment.unseen);
             return;
@@ -327,6 +330,22 @@ impl Connection {
             stream.feed(segment.at, segment.direction, segment.payload, sink);
             stream.skip(segment.at, segment.direction, segment.unseen, sink);
         });
+        self.lost(segment, reads_content);
+    }
+
+    /// Bytes inside a reply or a body that the decoder passes over hide nothing.
+    fn lost(&mut self, segment: &Segment<'_>, reads_content: bool) {
+        if !segment.is_gap {
+            return;
+        }
+        let lost = match (segment.direction, self.stream.is_in_step(segment.direction)) {
+            (Direction::ClientToServer, false) => Some(Lost::Requests),
+            (Direction::ClientToServer, true) => reads_content.then_some(Lost::Statement),
+            (Direction::ServerToClient, in_step) => (!in_step).then_some(Lost::Replies),
+        };
+        if let Some(lost) = lost {
+            self.apply_note(Note::Lost { at: segment.at, lost });
+        }
     }
 
     fn close(mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {

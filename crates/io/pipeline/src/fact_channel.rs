@@ -91,6 +91,7 @@ impl Payload {
             at: self.at,
             payload: &self.bytes,
             unseen: self.unseen,
+            is_gap: false,
             sender_idle: None,
         }
     }

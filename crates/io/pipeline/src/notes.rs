@@ -2,7 +2,7 @@
 //! protocol.
 
 use analysis::pairing::Pairing;
-use model::{Direction, RttSource, Side, Timestamp};
+use model::{Direction, Lost, RttSource, Side, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(crate) enum Note {
         at: Timestamp,
         idle: Option<Duration>,
     },
+    /// Packets with payload were not captured.
+    Lost { at: Timestamp, lost: Lost },
 }
 
 /// In order of time, at most [`MAX_NOTES`].
@@ -39,6 +41,7 @@ impl Note {
             Self::AssumedRoundTrip { at, .. }
             | Self::RoundTrip { at, .. }
             | Self::Segment { at, .. }
+            | Self::Lost { at, .. }
             | Self::Recovery { to: at, .. } => *at,
         }
     }
@@ -54,6 +57,7 @@ impl Note {
             } => pairing.assumed_round_trip(at, side, rtt, source),
             Self::Recovery { from, to } => pairing.recovery(from, to),
             Self::Segment { direction, at, idle } => pairing.segment(direction, at, idle),
+            Self::Lost { lost, .. } => pairing.lost(lost),
         }
     }
 }
@@ -87,6 +91,12 @@ impl Notes {
                     *side = side.reverse();
                 }
                 Note::Segment { direction, .. } => *direction = direction.reverse(),
+                Note::Lost { lost, .. } => {
+                    *lost = match lost {
+                        Lost::Replies => Lost::Requests,
+                        Lost::Requests | Lost::Statement => Lost::Replies,
+                    };
+                }
                 Note::Recovery { .. } => {}
             }
         }

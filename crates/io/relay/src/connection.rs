@@ -235,6 +235,7 @@ impl Connection {
             at,
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: idle,
         }));
         if at >= self.next_sample {

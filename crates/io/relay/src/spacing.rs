@@ -275,6 +275,7 @@ impl View {
             at: self.last,
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: None,
         };
         self.observer.event(self.id, ConnectionEvent::Segment(segment));

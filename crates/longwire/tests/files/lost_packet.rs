@@ -9,6 +9,7 @@
 //! the captures of a folder, and `LOST_PACKET_VERBOSE=1` lists each try that changes more than
 //! [`FEW`] exchanges.
 
+mod budgets;
 mod captures;
 mod compare;
 mod observe;

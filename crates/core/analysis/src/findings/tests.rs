@@ -82,6 +82,7 @@ impl Made {
             levels: None,
             pooler: None,
             not_seen: None,
+            lost: None,
         };
         change(&mut exchange);
         self.now = at.after(TURN);

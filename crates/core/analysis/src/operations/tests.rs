@@ -72,6 +72,7 @@ fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -
         levels: None,
         pooler: None,
         not_seen: None,
+        lost: None,
     }
 }
 

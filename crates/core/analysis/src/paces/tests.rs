@@ -65,6 +65,7 @@ fn step(name: &str, connection: ConnectionId, at: Timestamp, duration: Duration)
         levels: None,
         pooler: None,
         not_seen: None,
+        lost: None,
     };
     OperationStep::first(exchange, Protocol::Postgres)
 }

@@ -72,6 +72,7 @@ fn statement(connection: ConnectionId, from: u64, to: u64, trip: u64, digest: u6
             levels: None,
             pooler: None,
             not_seen: None,
+            lost: None,
         }),
         protocol: Protocol::Postgres,
     }

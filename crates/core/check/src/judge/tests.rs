@@ -394,3 +394,37 @@ fn a_comparison_of_statements_needs_most_of_an_operation_s_own() {
         assert_eq!(verdicts[0].judgement(), expected, "{others} of 200 are others'");
     }
 }
+
+fn lossy(operations: u64, lost: [u64; 3]) -> Figures {
+    let group = model::OperationGroup {
+        count: operations,
+        evidence: model::Evidence {
+            round_trips: operations * 3,
+            lost,
+            ..model::Evidence::default()
+        },
+        ..guessed_requests(0, 0).remove(0)
+    };
+    Figures::from_outcome(&ReadOutcome {
+        operations: vec![group],
+        ..ReadOutcome::default()
+    })
+}
+
+#[test]
+fn a_loop_may_hide_in_any_lost_request_but_not_in_few_lost_replies() {
+    let forbidden = budgets(&[], &[], &["n+1"]);
+    for (operations, lost, expected) in [
+        (1_000, [0, 0, 0], Judgement::Kept),
+        (1_000, [50, 0, 0], Judgement::Kept),
+        (1_000, [51, 0, 0], Judgement::NotJudged),
+        (1_000, [0, 1, 0], Judgement::NotJudged),
+        (1_000, [0, 0, 1], Judgement::NotJudged),
+    ] {
+        let verdicts = judge(&forbidden, &lossy(operations, lost), None).expect("a judgement");
+        assert_eq!(verdicts[0].judgement(), expected, "{lost:?}");
+    }
+    let allowed = lossy(1, [0, 0, 1]).allowed();
+    let verdicts = judge(&forbidden, &allowed, None).expect("a judgement");
+    assert_eq!(verdicts[0].judgement(), Judgement::Kept);
+}

@@ -115,6 +115,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
             levels: None,
             pooler: None,
             not_seen: None,
+            lost: None,
         },
         protocol: Protocol::Postgres,
         after: None,

@@ -3,7 +3,7 @@
 use super::record::{ReadBody, Record};
 use super::{Interner, Text, nanos};
 use model::{
-    Assigned, AtLevel, ConnectionId, Exchange, Margin, NotSeen, OperationStep, PerDirection, Phase,
+    Assigned, AtLevel, ConnectionId, Exchange, Lost, Margin, NotSeen, OperationStep, PerDirection, Phase,
     PoolerTime, Protocol, RequestTraits, Share, Step, Tags, Timestamp, TransactionState,
 };
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,8 @@ pub(super) struct ExchangeRecord<'a> {
     fingerprint: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_seen: Option<NotSeen>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lost: Option<Lost>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     error: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
@@ -202,6 +204,7 @@ impl<'a> ExchangeRecord<'a> {
             transaction: exchange.transaction,
             fingerprint: exchange.fingerprint.as_deref().map(Text::from),
             not_seen: exchange.not_seen,
+            lost: exchange.lost,
             error: exchange.error.as_deref().map(Text::from),
             literal: exchange.literal.as_deref().map(Text::from),
             assigned: step.and_then(|step| step.assigned),
@@ -265,6 +268,7 @@ impl ReadBody for ExchangeRecord<'_> {
             more: steps.collect(),
             fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
             not_seen: self.not_seen,
+            lost: self.lost,
             asked: self.asked.unwrap_or_default(),
             transaction: self.transaction,
             error: self.error.map(|text| shared.share(&text.0)),

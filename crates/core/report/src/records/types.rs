@@ -92,7 +92,7 @@ types! {
         "connection protocol operation phase at_ns turns request_bytes reply_bytes request_messages \
          reply_messages rows executions asked client_before_ns request_ns first_byte_ns reply_ns \
          client_inside_request_ns server_ns server_min_ns server_max_ns pooler server_inside_reply_ns \
-         recovery_ns client_side_rtt_ns server_side_rtt_ns transaction fingerprint not_seen error literal \
+         recovery_ns client_side_rtt_ns server_side_rtt_ns transaction fingerprint not_seen lost error literal \
          assigned probability tags steps levels",
     finding::FindingRecord<'_> => "finding":
         "kind fingerprint operation_name operations count turns saves_turns saves_turns_most rtt_ns saves_ns \

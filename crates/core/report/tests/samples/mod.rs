@@ -201,6 +201,7 @@ pub fn exchange() -> Exchange {
         levels: None,
         pooler: None,
         not_seen: None,
+        lost: None,
     }
 }
 

@@ -95,6 +95,7 @@ fn written_of_evidence() -> [String; 3] {
             let encrypted = model::Exchange {
                 fingerprint: None,
                 not_seen: Some(model::NotSeen::Encrypted),
+                lost: Some(model::Lost::Requests),
                 ..exchange()
             };
             writer.exchange(&encrypted, Protocol::Postgres, None)
@@ -116,6 +117,7 @@ const fn evidence() -> model::Evidence {
         doubted: 400,
         untimed: 2,
         not_seen: [3, 2, 1, 4],
+        lost: [2, 1, 3],
     }
 }
 

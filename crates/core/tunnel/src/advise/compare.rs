@@ -210,6 +210,7 @@ mod tests {
             ])),
             pooler: None,
             not_seen: None,
+            lost: None,
         };
         Operation {
             id: 0,

@@ -57,6 +57,12 @@ pub trait Decoder {
         self.process_input(direction, Input::unseen(at, count), sink)
     }
 
+    /// Whether the next bytes of `direction` may name a statement.
+    fn reads_content(&self, direction: Direction) -> bool {
+        let _ = direction;
+        true
+    }
+
     /// Bytes of an unfinished message in `direction`.
     fn pending(&self, direction: Direction) -> u64;
 

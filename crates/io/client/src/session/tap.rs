@@ -68,6 +68,7 @@ impl SessionTap {
             at,
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: None,
         }));
     }

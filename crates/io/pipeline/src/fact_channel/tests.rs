@@ -94,6 +94,7 @@ impl Client {
             at: Timestamp::from_nanos(self.now),
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: None,
         }));
     }

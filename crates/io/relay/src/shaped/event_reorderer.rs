@@ -138,6 +138,7 @@ impl EventReorderer {
             at,
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: Some(idle),
         }));
     }

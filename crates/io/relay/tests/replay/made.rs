@@ -51,6 +51,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
             levels: None,
             pooler: None,
             not_seen: None,
+            lost: None,
         },
         protocol: Protocol::Postgres,
         after,

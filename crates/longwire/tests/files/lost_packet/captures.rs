@@ -1,7 +1,9 @@
 //! Packets of all captures: `data/captures`, `data` here, and the decoder tests' recordings
 //! converted to packets.
 
+use flate2::read::GzDecoder;
 use std::collections::HashMap;
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -42,8 +44,14 @@ fn collect(folder: &Path, extension: &str, paths: &mut Vec<PathBuf>) {
     }
 }
 
-fn read_capture(path: &Path) -> Capture {
-    let bytes = std::fs::read(path).expect("a readable capture");
+pub fn read_capture(path: &Path) -> Capture {
+    let mut bytes = std::fs::read(path).expect("a readable capture");
+    if path.extension().is_some_and(|found| found == "gz") {
+        let packed = std::mem::take(&mut bytes);
+        GzDecoder::new(&*packed)
+            .read_to_end(&mut bytes)
+            .expect("a whole file");
+    }
     let (header, mut rest) = bytes.split_at(24);
     assert!(
         matches!(header[0..4], [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1]),
@@ -71,9 +79,13 @@ impl Capture {
     }
 
     pub fn without(&self, lost: usize) -> Vec<u8> {
+        self.without_those(|number| number == lost)
+    }
+
+    pub fn without_those(&self, is_lost: impl Fn(usize) -> bool) -> Vec<u8> {
         let mut bytes = self.header.clone();
         for (number, packet) in self.packets.iter().enumerate() {
-            if number != lost {
+            if !is_lost(number) {
                 bytes.extend_from_slice(packet);
             }
         }

@@ -89,6 +89,7 @@ fn what_is_owed_a_reply_is_bounded_over_all_connections() {
             at: Timestamp::from_nanos(now),
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: None,
         };
         event(id, ConnectionEvent::Segment(segment))
@@ -159,6 +160,7 @@ fn replies_to_requests_that_were_given_up_are_nobody_elses() {
             at: Timestamp::from_nanos(now),
             payload,
             unseen: 0,
+            is_gap: false,
             sender_idle: None,
         }));
     };
