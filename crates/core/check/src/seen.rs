@@ -108,7 +108,7 @@ impl Seen {
             BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => {
                 evidence.lost_for(Lost::Statement)
             }
-            BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => return None,
+            BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => 0,
         };
         let requests = evidence.lost_for(Lost::Requests) + statements;
         let replies = evidence.lost_for(Lost::Replies);

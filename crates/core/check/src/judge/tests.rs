@@ -428,3 +428,17 @@ fn a_loop_may_hide_in_any_lost_request_but_not_in_few_lost_replies() {
     let verdicts = judge(&forbidden, &allowed, None).expect("a judgement");
     assert_eq!(verdicts[0].judgement(), Judgement::Kept);
 }
+
+#[test]
+fn a_lost_part_of_a_request_hides_no_round_trip() {
+    for (lost, expected) in [
+        ([0, 1, 0], Judgement::Kept),
+        ([0, 0, 1], Judgement::NotJudged),
+        ([1, 0, 0], Judgement::NotJudged),
+    ] {
+        let verdicts = judge(&budgets(&["5"], &[], &[]), &lossy(1, lost), None).expect("a judgement");
+        assert_eq!(verdicts[0].judgement(), expected, "{lost:?}");
+        let broken = judge(&budgets(&["4"], &[], &[]), &lossy(1, lost), None).expect("a judgement");
+        assert_eq!(broken[0].judgement(), Judgement::Broken);
+    }
+}

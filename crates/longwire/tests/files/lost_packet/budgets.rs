@@ -40,3 +40,20 @@ fn a_loop_is_found_or_not_judged_without_any_one_of_its_packets() {
         "{said}"
     );
 }
+
+#[test]
+fn round_trips_are_not_judged_where_requests_were_lost() {
+    let capture = store_loop();
+    let budgets = ["--max-round-trips", "15"];
+    assert_eq!(check(&capture.bytes(), &budgets).0, Some(1));
+    let (status, said) = check(&capture.without_those(|number| number % 3 == 0), &budgets);
+    assert_eq!(status, Some(2), "{said}");
+    let allowed = ["--max-round-trips", "15", "--allow-unseen"];
+    let (status, said) = check(&capture.without_those(|number| number % 3 == 0), &allowed);
+    assert_eq!(status, Some(0), "{said}");
+    // The end of one request's body: no round trip can hide there.
+    assert_eq!(
+        check(&capture.without(72), &["--max-round-trips", "20"]).0,
+        Some(0)
+    );
+}
