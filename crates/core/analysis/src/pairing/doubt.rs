@@ -151,13 +151,19 @@ impl Pairing {
         self.give_answers(surplus);
         let unanswered = behind.saturating_sub(self.answers.replies.len());
         for _ in 0..=unanswered {
-            self.finish_front(protocol, out);
+            self.finish_doubtful(protocol, out);
         }
         while !self.answers.replies.is_empty() {
             self.give_answers(1);
-            self.finish_front(protocol, out);
+            self.finish_doubtful(protocol, out);
         }
         self.answers = Answers::default();
+    }
+
+    /// `protocol` is that of the client's next message.
+    fn finish_doubtful(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
+        let own = self.queue.front().map(|front| front.protocol_or(protocol));
+        self.finish_front(own.unwrap_or(protocol), out);
     }
 
     fn give_answers(&mut self, count: usize) {

@@ -6,7 +6,7 @@ use super::waits::Waits;
 use crate::empty_exchange::{empty_step, exchange};
 use crate::verb::Verb;
 use model::{
-    ConnectionId, Content, Exchange, Fingerprint, Message, NotSeen, Role, Step, Timestamp,
+    ConnectionId, Content, Exchange, Fingerprint, Message, NotSeen, Protocol, Role, Step, Timestamp,
     is_unseen_fingerprint,
 };
 use std::sync::Arc;
@@ -56,6 +56,8 @@ pub(super) struct ExchangeBuilder {
     pub(super) lost_request: bool,
     pub(super) lost_reply_bytes: u64,
     pub(super) asking: Asking,
+    /// Protocol of the request's last message.
+    request_protocol: Protocol,
     head_only: bool,
     weight: Weight,
     rows_of_statement: u64,
@@ -88,6 +90,7 @@ impl ExchangeBuilder {
             lost_request: false,
             lost_reply_bytes: 0,
             asking: Asking::default(),
+            request_protocol: Protocol::Unknown,
             head_only: false,
             weight: Weight::Nothing,
             rows_of_statement: 0,
@@ -106,6 +109,14 @@ impl ExchangeBuilder {
             && self.progress == Progress::Awaiting
             && !self.lost
             && self.exchange.request_messages > 0
+    }
+
+    /// Protocol of an exchange without a whole reply: of a request over HTTP its own, else `known`.
+    pub(super) fn protocol_or(&self, known: Protocol) -> Protocol {
+        match known.is_over_http() && self.request_protocol.is_over_http() {
+            true => self.request_protocol,
+            false => known,
+        }
     }
 
     /// The server gave up waiting for the client at `at`: no client waited for this reply.
@@ -133,6 +144,7 @@ impl ExchangeBuilder {
         self.step.request_bytes += message.bytes;
         self.step.client_inside_request += client_idle;
         self.exchange.request_bytes += message.bytes;
+        self.request_protocol = message.protocol;
         if role != Role::Opaque {
             self.exchange.request_messages += 1;
         }

@@ -57,3 +57,9 @@ fn round_trips_are_not_judged_where_requests_were_lost() {
         Some(0)
     );
 }
+
+#[test]
+fn a_request_without_its_reply_is_still_its_store_s() {
+    let (status, said) = check(&store_loop().without(26), &["--max-round-trips", "19"]);
+    assert_eq!(status, Some(1), "{said}");
+}
