@@ -38,8 +38,8 @@ fn every_store_is_in_a_capture() {
         records(&output)
     });
     let connections: Vec<&Value> = read.iter().flat_map(|read| of_type(read, "connection")).collect();
-    let stores =
-        Protocol::all_known().filter(|protocol| protocol.is_over_http() && *protocol != Protocol::Http);
+    let plain = [Protocol::Http, Protocol::Http2];
+    let stores = Protocol::all_known().filter(|known| known.is_over_http() && !plain.contains(known));
     for store in stores {
         let mut found = connections.iter();
         assert!(found.any(|record| record["protocol"] == store.name()), "{store}");
