@@ -99,7 +99,7 @@ fn requests_of_stores_have_the_names_errors_and_rows_of_their_dialects() {
     }
 }
 
-/// Heads tell requests from replies, although the handshake was not seen and the port tells nothing.
+/// The headers show which side is the client, without the handshake and at any port.
 #[test]
 fn in_the_middle_of_a_connection_sides_are_those_of_the_heads() {
     let recording = recording("grpcio-calls");

@@ -202,11 +202,7 @@ impl Connection {
 
     /// Emits the end of a request that is answered before it.
     pub(super) fn emit_answered(&mut self, stream: u32, at: Timestamp, sink: &mut MessageSink<'_>) {
-        let nothing = Passed {
-            started: at,
-            ended: at,
-            bytes: 0,
-        };
+        let nothing = Passed::nothing(at);
         let request = self.calls.take_request(stream);
         let mut name = std::mem::take(&mut self.calls.name);
         let content = match &request {

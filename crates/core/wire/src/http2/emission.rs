@@ -16,6 +16,16 @@ pub(super) struct Passed {
     pub(super) bytes: u64,
 }
 
+impl Passed {
+    pub(super) const fn nothing(at: Timestamp) -> Self {
+        Self {
+            started: at,
+            ended: at,
+            bytes: 0,
+        }
+    }
+}
+
 pub(super) fn message<'a>(
     stream: u32,
     direction: Direction,
@@ -38,12 +48,7 @@ pub(super) fn message<'a>(
 
 /// A message between frames, for roles that none of them has.
 fn nothing(stream: u32, direction: Direction, role: Role, at: Timestamp) -> Message<'static> {
-    let passed = Passed {
-        started: at,
-        ended: at,
-        bytes: 0,
-    };
-    message(stream, direction, role, Content::Other, passed)
+    message(stream, direction, role, Content::Other, Passed::nothing(at))
 }
 
 /// A frame of no exchange.

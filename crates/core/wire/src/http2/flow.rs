@@ -216,6 +216,14 @@ mod tests {
     }
 
     impl Receiver {
+        fn new(unit: u32) -> Self {
+            Self {
+                unit: unit.into(),
+                of_connection: 0,
+                of_stream: 0,
+            }
+        }
+
         /// Its updates of the connection and of the stream, in order, having got `bytes`.
         fn receive(&mut self, mut bytes: u64) -> Vec<bool> {
             let mut returned = Vec::new();
@@ -238,11 +246,7 @@ mod tests {
     fn counted(window: u32, unit: u32, replies: &[u64], lag: usize) -> Vec<u64> {
         let mut flow = Flow::new();
         flow.resize(window);
-        let mut receiver = Receiver {
-            unit: unit.into(),
-            of_connection: 0,
-            of_stream: 0,
-        };
+        let mut receiver = Receiver::new(unit);
         let mut room = [u64::from(DEFAULT_WINDOW); 2];
         replies
             .iter()
@@ -276,11 +280,7 @@ mod tests {
 
     /// The same at a distance, step by step: an update travels for a round trip.
     fn simulated(window: u32, unit: u32, replies: &[u64]) -> Vec<u64> {
-        let mut receiver = Receiver {
-            unit: unit.into(),
-            of_connection: 0,
-            of_stream: 0,
-        };
+        let mut receiver = Receiver::new(unit);
         let mut room = [u64::from(DEFAULT_WINDOW); 2];
         replies
             .iter()
