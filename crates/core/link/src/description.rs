@@ -78,6 +78,12 @@ impl LinkDescription {
         }
     }
 
+    /// Whether packets take half the round-trip time, whatever else is under way.
+    pub fn only_delays(&self) -> bool {
+        let others = (self.loss, self.jitter, self.outage);
+        self.rate == LinkRates::default() && others == (None, None, None)
+    }
+
     /// Payload bytes of a full packet.
     pub const fn payload_per_packet(&self) -> u32 {
         (self.mtu as u32).saturating_sub(TCP_HEADER_BYTES)

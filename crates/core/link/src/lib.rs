@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod delay_line;
+pub mod delayed;
 pub mod description;
 pub mod error;
 mod exact;

@@ -53,5 +53,59 @@ fn replays(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, replays);
+/// The targets of `read`.
+fn only_delaying() -> [PredictionTarget; 3] {
+    ["rtt=10ms", "rtt=40ms", "rtt=120ms"].map(|link| PredictionTarget {
+        link: link.parse().expect("a link"),
+        clients: 1,
+    })
+}
+
+/// As pgbench's statements, eight connections in turns.
+fn statements(criterion: &mut Criterion) {
+    let made = (0..EXCHANGES).map(|number| {
+        let query = Made::query(80, 200).on(number as u32 % 8);
+        let mut one = in_sequence(
+            Duration::from_micros(50),
+            &[query.server(Duration::from_micros(150))],
+        );
+        (one.id, one.at) = (
+            number as u64,
+            one.at.after(Duration::from_micros(60) * number as u32),
+        );
+        one
+    });
+    let operations: Vec<Operation> = made.collect();
+    let mut group = criterion.benchmark_group("operations of one exchange on three targets");
+    group
+        .throughput(Throughput::Elements(EXCHANGES as u64))
+        .sample_size(10);
+    group.bench_function("small", |bencher| {
+        bencher.iter(|| {
+            let mut predictor = Predictor::new(only_delaying().to_vec(), Box::new(|_| true));
+            operations.iter().for_each(|operation| predictor.add(operation));
+            predictor.finish().len()
+        });
+    });
+    group.finish();
+}
+
+/// One long operation of them.
+fn session(criterion: &mut Criterion) {
+    let operation = operation(200);
+    let mut group = criterion.benchmark_group("exchanges of one operation on three targets");
+    group
+        .throughput(Throughput::Elements(EXCHANGES as u64))
+        .sample_size(10);
+    group.bench_function("small", |bencher| {
+        bencher.iter(|| {
+            let mut predictor = Predictor::new(only_delaying().to_vec(), Box::new(|_| true));
+            predictor.add(black_box(&operation));
+            predictor.finish().len()
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, replays, statements, session);
 criterion_main!(benches);

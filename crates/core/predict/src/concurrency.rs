@@ -31,10 +31,10 @@ mod rewrite;
 
 use evidence::{Dependence, OrderEvidence};
 use family::{Family, Pair};
+use foldhash::HashMap;
 use model::{Operation, Order, OrderKind, Timestamp};
 use pools::Pools;
 use queue::Queue;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 

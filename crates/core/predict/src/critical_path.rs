@@ -67,11 +67,15 @@ pub fn along(
     let last = completed.max_by_key(|(completed, _)| *completed);
     let end = last.map_or(Nanos::ZERO, |(completed, _)| completed.since(begin));
     let mut at = last.map(|(_, node)| (NodeId::new(node), Point::Completed));
+    let mut connection = None;
     // A node has three points, each visited at most once; the bound guards against corrupt data.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
-        parts.one_way = one_ways(plan.link(links, &plan.nodes[node.index()]));
-        parts.is_limited = plan.windows[plan.nodes[node.index()].connection.index()].is_some();
+        let place = plan.nodes[node.index()].connection.index();
+        if connection.replace(place) != Some(place) {
+            parts.one_way = one_ways(plan.link_at(links, place));
+            parts.is_limited = plan.windows[place].is_some();
+        }
         at = parts.step_back(plan, begin, times, node, point);
     }
     CriticalPath {

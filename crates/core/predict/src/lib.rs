@@ -33,6 +33,7 @@ pub mod replay;
 mod run;
 mod sample_pool;
 mod senders;
+mod sequence;
 pub mod split;
 mod target;
 mod timers;

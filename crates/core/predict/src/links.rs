@@ -1,6 +1,7 @@
 //! The links of a replay's moved connections, each with separate flows and queues, on a common
 //! clock.
 
+use crate::connections::KeptFlows;
 use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
 use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
@@ -67,17 +68,17 @@ impl<W: Ord> Links<W> {
         }
     }
 
-    /// Current flows, two per connection, in the order the connections were added.
-    pub fn into_flows(self) -> Vec<Flow> {
+    /// Current flows of each connection, in the order the connections were added.
+    pub fn into_flows(self) -> Vec<KeptFlows> {
         let mut flows: Vec<Vec<Option<Flow>>> = self
             .networks
             .into_iter()
             .map(|network| network.into_flows().into_iter().map(Some).collect())
             .collect();
-        let mut ordered = Vec::with_capacity(2 * self.connections.len());
+        let mut ordered = Vec::with_capacity(self.connections.len());
         for (link, number) in self.connections {
-            for flow in number.flows() {
-                ordered.extend(flows[link][flow.index()].take());
+            if let [Some(up), Some(down)] = number.flows().map(|flow| flows[link][flow.index()].take()) {
+                ordered.push(Box::new([up, down]));
             }
         }
         ordered

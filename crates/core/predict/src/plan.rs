@@ -19,11 +19,13 @@ pub use openings::Openings;
 
 use crate::first_window::first_window;
 use crate::senders::Senders;
+use foldhash::HashMap;
 use link::LinkDescription;
 use measured::{FIRST_WINDOW, UNSCALED_WINDOW, is_limited_by_window, measured, node, pause_between};
-use model::{ConnectionId, Exchange, Nanos, Operation, OperationStep, Step, Timestamp, TransactionState};
+use model::{
+    ConnectionId, Exchange, Nanos, Operation, OperationStep, Phase, Step, Timestamp, TransactionState,
+};
 use rests::set_rests;
-use std::collections::HashMap;
 
 /// An operation prepared once and replayed on every target.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct OperationPlan {
     pub nodes: Vec<PlanNode>,
     pub first_nodes: Vec<NodeId>,
     pub connections: Vec<ConnectionId>,
+    /// Those that it closes.
+    pub closed: Vec<ConnectionId>,
     /// Link of each connection; 0 also for those that stay.
     pub links: Vec<u32>,
     /// Window limit of each connection in bytes, where the measurement shows one.
@@ -66,6 +70,7 @@ impl OperationPlan {
             nodes: Vec::with_capacity(operation.steps.len()),
             first_nodes: Vec::with_capacity(operation.steps.len()),
             connections: Vec::new(),
+            closed: Vec::new(),
             links: Vec::new(),
             windows: Vec::new(),
             first_windows: Vec::new(),
@@ -86,7 +91,7 @@ impl OperationPlan {
             measured: nanos(operation.duration),
             turns_moved: 0,
         };
-        let mut places = HashMap::new();
+        let mut places: HashMap<ConnectionId, PlanConnection> = HashMap::default();
         for (index, step) in operation.steps.iter().enumerate() {
             let id = step.exchange.connection;
             let link = moved(step);
@@ -97,6 +102,9 @@ impl OperationPlan {
                 plan.first_windows.push(None);
                 PlanConnection::new(plan.connections.len() - 1)
             });
+            if step.exchange.phase == Phase::Close {
+                plan.closed.push(id);
+            }
             if let Some(link) = link {
                 plan.links[connection.index()] = link;
             }
@@ -119,8 +127,12 @@ impl OperationPlan {
     }
 
     pub fn link<'l>(&self, links: &'l [LinkDescription], node: &PlanNode) -> &'l LinkDescription {
-        let link = self.links[node.connection.index()] as usize;
-        &links[link.min(links.len() - 1)]
+        self.link_at(links, node.connection.index())
+    }
+
+    /// Of the connection at `place`.
+    pub fn link_at<'l>(&self, links: &'l [LinkDescription], place: usize) -> &'l LinkDescription {
+        &links[(self.links[place] as usize).min(links.len() - 1)]
     }
 
     pub fn last_node(&self, index: usize) -> NodeId {

@@ -23,6 +23,7 @@ use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
 use crate::senders::{KeptWindows, PacedReplies, Senders, paced_round_trips};
+use crate::sequence::InSequence;
 use crate::target::{ComputingByClients, PredictionTarget};
 use crate::timers::Timers;
 use crate::unexplained::MeasuredPaths;
@@ -211,15 +212,18 @@ impl Predictor {
     /// `left_out` is `None` if findings were not searched.
     fn replay(&mut self, measured: &Operation, ordered: &Ordered, left_out: Option<&[LeftOut]>) {
         let operation = ordered.expected.as_ref().unwrap_or(measured);
-        let plan = self.plan(operation);
+        let mut plan = self.plan(operation);
         let place = self.name_index(&operation.name);
         self.replay_open(measured, ordered, place);
         self.learn_margins(operation, place);
         let has_remedies = left_out.is_none_or(|left_out| !left_out.is_empty());
         let is_saving_open = left_out.is_some_and(|left_out| left_out.iter().any(LeftOut::is_nothing));
         let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
-        let here = self.measured_paths.replay(operation, &plan);
-        let mut wholes = self.replay_alone(operation, &plan, place, here);
+        let sequence = InSequence::of(&plan);
+        let here = self
+            .measured_paths
+            .replay(operation, &mut plan, sequence.as_ref());
+        let mut wholes = self.replay_alone(operation, &plan, sequence.as_ref(), place, here);
         for (wholes, saved) in wholes.iter_mut().zip(saved) {
             if let Some(whole) = wholes.first_mut() {
                 whole.unexplained = whole.unexplained.saturating_add(here.unexplained_ns);
@@ -290,6 +294,7 @@ impl Predictor {
         let in_sequence = ordered.in_sequence.as_ref().unwrap_or(expected);
         for (index, operation) in [expected, at_once, in_sequence].into_iter().enumerate() {
             let plan = self.plan(operation);
+            let sequence = InSequence::of(&plan);
             for target in 0..self.targets.len() {
                 let links = &self.links[target];
                 let connections = &self.connections[target];
@@ -297,7 +302,7 @@ impl Predictor {
                     .connections
                     .iter()
                     .map(|id| connections.peek_flows(*id, operation.at));
-                let (times, _) = run_alone(&plan, links, self.wake_up, flows);
+                let (times, _) = run_alone(&plan, sequence.as_ref(), links, &self.wake_up, flows);
                 let critical_path =
                     critical_path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, links);
                 self.names[place].open_sums[index][target].add(critical_path.duration);

@@ -1,13 +1,14 @@
 //! Replays one operation on one link, in virtual time.
 
+use crate::connections::KeptFlows;
 use crate::critical_path;
 use crate::plan::OperationPlan;
 use crate::run::{Computing, RunProgress, SimulatedRun, Times};
+use crate::sequence::InSequence;
 use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
-use link::tcp::Flow;
 use model::{Attribution, Nanos, Operation, OperationStep};
 use std::time::Duration;
 
@@ -36,7 +37,13 @@ pub fn replay(
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Replayed {
     let plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
-    let (times, _) = run_alone(&plan, &[target.link], wake_up, std::iter::empty());
+    let (times, _) = run_alone(
+        &plan,
+        InSequence::of(&plan).as_ref(),
+        &[target.link],
+        &wake_up,
+        std::iter::empty(),
+    );
     let steps = (0..operation.steps.len())
         .map(|index| step_times(&plan, &times, index))
         .collect();
@@ -56,22 +63,40 @@ pub fn replay(
 }
 
 /// Runs `plan` with a single client. Returns the times of all nodes, and the final flows, two per
-/// connection. `before` holds the flows of an earlier replay; connections without flows start from
+/// connection. `sequence` is that of `plan`, `before` holds the flows of an earlier replay; connections without flows start from
 /// scratch.
 pub fn run_alone(
     plan: &OperationPlan,
+    sequence: Option<&InSequence>,
     links: &[LinkDescription],
-    wake_up: WakeUp,
-    before: impl Iterator<Item = Option<[Flow; 2]>>,
-) -> (Vec<Times>, Vec<Flow>) {
-    let mut run = SimulatedRun::new(links, 1, Computing::default()).with_wake_up(wake_up);
-    let before = before.chain(std::iter::repeat_with(|| None));
+    wake_up: &WakeUp,
+    before: impl Iterator<Item = Option<KeptFlows>>,
+) -> (Vec<Times>, Vec<KeptFlows>) {
+    let before = before
+        .chain(std::iter::repeat_with(|| None))
+        .take(plan.connections.len())
+        .collect();
+    let Some(sequence) = sequence else {
+        return simulate(plan, links, wake_up, before);
+    };
+    match sequence.flows(plan, links, before) {
+        Ok(mut flows) => (sequence.run(plan, links, wake_up, &mut flows), flows),
+        Err(before) => simulate(plan, links, wake_up, before),
+    }
+}
+
+pub(crate) fn simulate(
+    plan: &OperationPlan,
+    links: &[LinkDescription],
+    wake_up: &WakeUp,
+    before: Vec<Option<KeptFlows>>,
+) -> (Vec<Times>, Vec<KeptFlows>) {
+    let mut run = SimulatedRun::new(links, 1, Computing::default()).with_wake_up(*wake_up);
     let connections = plan
-        .connections
+        .links
         .iter()
-        .zip(&plan.links)
         .zip(before)
-        .map(|((_, link), before)| run.add_connection(*link, before))
+        .map(|(link, before)| run.add_connection(*link, before.map(|flows| *flows)))
         .collect();
     run.add_client(plan, connections, VirtualTime::BEGIN);
     while run.advance() != RunProgress::Over {}

@@ -14,6 +14,7 @@ mod workers;
 pub use progress::Times;
 
 use crate::client_node::{ClientId, ClientNode, Generation};
+use crate::connections::KeptFlows;
 use crate::cores::Whose;
 use crate::links::{Links, ReplayConnection};
 use crate::locks::{Locks, SimulatedLocks};
@@ -297,9 +298,8 @@ impl<'a> SimulatedRun<'a> {
         self.now().since(last.unwrap_or(client.begin))
     }
 
-    /// Times of the first client's nodes, and the final flows, two per connection in the order
-    /// added.
-    pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<Flow>) {
+    /// Times of the first client's nodes, and the final flows of each connection in the order added.
+    pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<KeptFlows>) {
         let times = self
             .clients
             .drain(..)

@@ -8,6 +8,7 @@ use crate::connections::ConnectionHistory;
 use crate::critical_path;
 use crate::plan::{Crossing, OperationPlan, nanos};
 use crate::replay::run_alone;
+use crate::sequence::InSequence;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
@@ -28,18 +29,37 @@ pub struct ReplayedHere {
 }
 
 impl MeasuredPaths {
-    pub fn replay(&mut self, operation: &Operation, plan: &OperationPlan) -> ReplayedHere {
-        let (plan, links) = over_measured_paths(plan);
+    /// Leaves `plan` as it is.
+    pub fn replay(
+        &mut self,
+        operation: &Operation,
+        plan: &mut OperationPlan,
+        sequence: Option<&InSequence>,
+    ) -> ReplayedHere {
+        let links = measured_paths(plan);
+        let own_links = (0..plan.connections.len() as u32).collect();
+        let target_links = std::mem::replace(&mut plan.links, own_links);
+        let here = self.replay_over(operation, plan, sequence, &links);
+        plan.links = target_links;
+        here
+    }
+
+    fn replay_over(
+        &mut self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        sequence: Option<&InSequence>,
+        links: &[LinkDescription],
+    ) -> ReplayedHere {
         let flows = plan
             .connections
             .iter()
             .map(|id| self.connections.take_flows(*id, operation.at));
         let flows: Vec<_> = flows.collect();
-        let (times, flows) = run_alone(&plan, &links, WakeUp::None, flows.into_iter());
-        let critical_path =
-            critical_path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+        let (times, flows) = run_alone(plan, sequence, links, &WakeUp::None, flows.into_iter());
+        let critical_path = critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
         self.connections
-            .put(&plan.connections, flows, operation, critical_path.duration);
+            .put(plan, flows, operation, critical_path.duration);
         ReplayedHere {
             // Both are at most a year.
             unexplained_ns: plan.measured.get().cast_signed()
@@ -64,11 +84,13 @@ impl ReplayedHere {
 }
 
 pub fn replay_here(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> ReplayedHere {
-    let plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
-    MeasuredPaths::default().replay(operation, &plan)
+    let mut plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
+    let sequence = InSequence::of(&plan);
+    MeasuredPaths::default().replay(operation, &mut plan, sequence.as_ref())
 }
 
-fn over_measured_paths(plan: &OperationPlan) -> (OperationPlan, Vec<LinkDescription>) {
+/// One for each connection, and at least one.
+fn measured_paths(plan: &OperationPlan) -> Vec<LinkDescription> {
     let mut round_trips: Vec<Vec<Nanos>> = vec![Vec::new(); plan.connections.len()];
     for node in &plan.nodes {
         if matches!(node.crossing, Crossing::Handshake | Crossing::Moved) {
@@ -80,14 +102,7 @@ fn over_measured_paths(plan: &OperationPlan) -> (OperationPlan, Vec<LinkDescript
         let median = round_trips.get(round_trips.len() / 2).copied();
         LinkDescription::with_rtt(median.unwrap_or_default().into())
     });
-    // At least one, also for a plan without connections.
-    let links: Vec<LinkDescription> = links.chain([LinkDescription::with_rtt(Duration::ZERO)]).collect();
-    let numbers = (0..plan.connections.len() as u32).collect();
-    let plan = OperationPlan {
-        links: numbers,
-        ..plan.clone()
-    };
-    (plan, links)
+    links.chain([LinkDescription::with_rtt(Duration::ZERO)]).collect()
 }
 
 const MIN_WAIT: Duration = Duration::from_millis(1);

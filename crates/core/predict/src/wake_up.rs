@@ -42,17 +42,29 @@ pub struct Waking {
 }
 
 impl WakeUp {
-    pub fn waking(self, side: Side, work: Nanos, rest: Rest) -> Waking {
+    pub fn waking(&self, side: Side, work: Nanos, rest: Rest) -> Waking {
+        let longer = rest.own.saturating_sub(rest.measured);
+        self.scaled(side, longer, || allowance(work, rest))
+    }
+
+    /// On a processor of its own, after a rest of `own`.
+    pub fn after_rest(&self, side: Side, work: &RestedWork, own: Nanos) -> Waking {
+        let longer = own.saturating_sub(work.rested);
+        self.scaled(side, longer, || work.allowance(own))
+    }
+
+    fn scaled(&self, side: Side, longer: Nanos, allowance: impl Fn() -> Nanos) -> Waking {
         let factor = match self {
             Self::None => return Waking::default(),
             Self::Assumed => ASSUMED,
-            Self::Calibrated(curves) => match curves[side] {
-                Some(curve) => curve.at(rest.own.saturating_sub(rest.measured)),
-                None => ASSUMED,
-            },
+            Self::Calibrated(curves) => curves[side].as_ref().map_or(ASSUMED, |curve| curve.at(longer)),
         };
-        let allowance = allowance(work, rest).as_f64();
-        let times = |factor: f64| Nanos::from_f64((allowance * factor).max(0.0));
+        let allowance = allowance();
+        let times = |factor: f64| match factor {
+            0.0 => Nanos::ZERO,
+            1.0 => allowance,
+            _ => Nanos::from_f64((allowance.as_f64() * factor).max(0.0)),
+        };
         Waking {
             expected: times(factor.factor),
             low: times(factor.factor_low),
@@ -73,18 +85,44 @@ impl WakeUp {
     }
 }
 
-pub(crate) fn allowance(work: Nanos, rest: Rest) -> Nanos {
-    let colder = |rested: Nanos| (coldness(rested) - coldness(rest.measured)).max(0.0);
-    let most = most_for(work);
-    let own = colder(rest.own);
-    let allowance = match rest.processor.filter(|rested| *rested < rest.own) {
-        None => own * most,
-        Some(rested) => {
-            let apart = at_most(work.as_f64() * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
-            own * apart + colder(rested) * (most - apart)
+/// Some work and the rest before it, as measured.
+#[derive(Debug, Clone, Copy)]
+pub struct RestedWork {
+    rested: Nanos,
+    coldness: f64,
+    /// Additional nanoseconds if all is cold.
+    most: f64,
+}
+
+impl RestedWork {
+    pub fn new(work: Nanos, rested: Nanos) -> Self {
+        Self {
+            rested,
+            coldness: coldness(rested),
+            most: most_for(work),
         }
+    }
+
+    pub const fn rested(&self) -> Nanos {
+        self.rested
+    }
+
+    fn allowance(&self, own: Nanos) -> Nanos {
+        Nanos::from_f64(self.colder(own) * self.most)
+    }
+
+    fn colder(&self, rested: Nanos) -> f64 {
+        (coldness(rested) - self.coldness).max(0.0)
+    }
+}
+
+pub(crate) fn allowance(work: Nanos, rest: Rest) -> Nanos {
+    let of = RestedWork::new(work, rest.measured);
+    let Some(rested) = rest.processor.filter(|rested| *rested < rest.own) else {
+        return of.allowance(rest.own);
     };
-    Nanos::from_f64(allowance)
+    let apart = at_most(work.as_f64() * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(of.most);
+    Nanos::from_f64(of.colder(rest.own) * apart + of.colder(rested) * (of.most - apart))
 }
 
 /// Cache state after a rest: 0 is warm, 1 is cold.

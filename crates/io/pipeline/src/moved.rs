@@ -99,7 +99,9 @@ impl MovedConnections {
         let connection = step.exchange.connection;
         let is_moved_call = || self.choices.is_empty() && step.is_call && self.record_call(connection);
         let moves = self.moves_connection(connection, step.protocol) || is_moved_call();
-        self.any.fetch_or(moves, Ordering::Relaxed);
+        if moves && !self.moves_any() {
+            self.any.store(true, Ordering::Relaxed);
+        }
         moves
     }
 

@@ -92,6 +92,10 @@ impl Congestion {
         self.window = self.window.max(self.initial);
     }
 
+    pub fn window_after_idle(&self) -> u32 {
+        self.window.min(self.initial)
+    }
+
     pub const fn in_slow_start(&self) -> bool {
         self.window < self.slow_start_until
     }
@@ -120,7 +124,7 @@ impl Congestion {
             return;
         }
         self.remember_window();
-        let floor = self.window.min(self.initial);
+        let floor = self.window_after_idle();
         let mut left = idle;
         while left > timeout && self.window > floor {
             left -= timeout;
@@ -141,7 +145,8 @@ impl Congestion {
         }
     }
 
-    pub fn acknowledged(&mut self, ack: Acknowledged) {
+    #[inline]
+    pub fn acknowledged(&mut self, ack: &Acknowledged) {
         if let Some(rtt) = ack.rtt.filter(|_| self.cubic.takes_round_trips(ack.at)) {
             let least = self.cubic.min_rtt.get_or_insert(rtt);
             *least = rtt.min(*least);
@@ -242,7 +247,7 @@ impl Congestion {
 impl EarlyExit {
     /// `hystart_update`: the acknowledgements of a round arrive for longer than half the minimum
     /// round trip, or the round's minimum clearly exceeds the overall one.
-    fn is_found(&mut self, ack: Acknowledged, rtt: Nanos, least: Nanos, window: u32) -> bool {
+    fn is_found(&mut self, ack: &Acknowledged, rtt: Nanos, least: Nanos, window: u32) -> bool {
         if ack.unacknowledged.acked > self.round_end {
             *self = Self {
                 found: false,

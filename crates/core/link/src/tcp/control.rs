@@ -38,6 +38,14 @@ impl Control {
         }
     }
 
+    /// At least; zero for a sender that paces.
+    pub fn window_after_idle(&self) -> u32 {
+        match self {
+            Self::Cubic(cubic) => cubic.window_after_idle(),
+            Self::Bbr(_) => 0,
+        }
+    }
+
     pub fn end_handshake(&mut self) {
         if let Self::Bbr(bbr) = self {
             bbr.end_handshake();
@@ -139,8 +147,9 @@ impl Control {
         }
     }
 
-    pub fn acknowledged(&mut self, report: Delivered) {
-        let Delivered { acked, .. } = report;
+    #[inline]
+    pub fn acknowledged(&mut self, report: &Delivered) {
+        let acked = &report.acked;
         let delivered = acked.packets + report.beyond_gap;
         match self {
             Self::Cubic(cubic) => {

@@ -134,6 +134,17 @@ impl Flow {
         self.announced == StreamOffset::START
     }
 
+    /// Whether messages of at most `bytes`, each acknowledged before the next, leave at once: they
+    /// fit the congestion window, also after idle time, and the receiver's, which never shrinks.
+    pub fn sends_at_once(&self, bytes: u64) -> bool {
+        let is_at_rest = self.sent == self.produced && self.recovery.is_none();
+        let packets = bytes.div_ceil(u64::from(self.packet_bytes)) + u64::from(self.in_flight);
+        is_at_rest
+            && packets <= u64::from(self.congestion.window_after_idle())
+            && self.sent + bytes <= self.allowed
+            && self.receiver.grants(bytes)
+    }
+
     /// Shifts all times by `by` nanoseconds.
     pub fn shift(&mut self, by: i64) {
         self.continues_at = None;
@@ -151,6 +162,11 @@ impl Flow {
     pub fn announce(&mut self, bytes: u64, waiter: Waiter) {
         self.announced += bytes;
         self.marks.push_back((self.announced, waiter));
+    }
+
+    /// As [`Flow::announce`] without a waiter.
+    pub fn announce_to_nobody(&mut self, bytes: u64) {
+        self.announced += bytes;
     }
 
     /// Writes `bytes` at `at`.
@@ -329,7 +345,7 @@ impl Flow {
             true => Recovering::AfterTimeout,
             false => Recovering::AfterLoss,
         });
-        self.congestion.acknowledged(Delivered {
+        self.congestion.acknowledged(&Delivered {
             acked: Acknowledged {
                 at,
                 packets,

@@ -99,6 +99,12 @@ impl Receiver {
         self.window.measured_at = shift(self.window.measured_at, by);
     }
 
+    /// Whether it lets so many bytes be sent once everything before them is acknowledged, now and
+    /// later.
+    pub fn grants(&self, bytes: u64) -> bool {
+        self.beyond.is_empty() && self.unread == 0 && bytes <= self.window.granted
+    }
+
     pub fn packet(&mut self, at: Timestamp, Sending { start, end }: Sending, rtt: Nanos) -> Reaction {
         let length = (end - start) as u32;
         self.newest_at = Some(at);

@@ -1,8 +1,8 @@
 //! Steps of one statement in a family of concurrent steps.
 
 use super::family::{Class, Family, Pair};
+use foldhash::{HashMap, HashSet};
 use model::{ConnectionId, Phase};
-use std::collections::{HashMap, HashSet};
 
 #[derive(Debug)]
 pub struct ConcurrentBatch {
@@ -13,7 +13,7 @@ pub struct ConcurrentBatch {
 impl ConcurrentBatch {
     pub fn all(family: &Family<'_>) -> Vec<Self> {
         let mut batches: Vec<Self> = Vec::new();
-        let mut by_class: HashMap<Class, usize> = HashMap::new();
+        let mut by_class: HashMap<Class, usize> = HashMap::default();
         for place in 0..family.members.len() {
             let class = family.class(place);
             if class.0 != Phase::Work || class.1.is_none() {
@@ -46,7 +46,7 @@ impl ConcurrentBatch {
             let connections: HashSet<_> = places.iter().map(|place| family.connection(*place)).collect();
             connections.len()
         };
-        let mut uses: HashMap<ConnectionId, usize> = HashMap::new();
+        let mut uses: HashMap<ConnectionId, usize> = HashMap::default();
         for place in &self.places {
             *uses.entry(family.connection(*place)).or_default() += 1;
         }
@@ -60,7 +60,7 @@ impl ConcurrentBatch {
     /// Sorted number of steps per connection, if unequal and a connection rested while another was
     /// used twice more, where a pool would have used the resting one.
     pub fn rested(&self, family: &Family<'_>) -> Option<Vec<usize>> {
-        let mut places: HashMap<ConnectionId, Vec<usize>> = HashMap::new();
+        let mut places: HashMap<ConnectionId, Vec<usize>> = HashMap::default();
         for place in &self.places {
             places.entry(family.connection(*place)).or_default().push(*place);
         }
@@ -93,7 +93,7 @@ impl ConcurrentBatch {
     /// connection each do so: without distance the fastest takes the next step before another has
     /// begun.
     pub(super) fn reuses_by_chance(&self, family: &Family<'_>, waits: &dyn Fn(Pair) -> bool) -> bool {
-        let mut last: HashMap<ConnectionId, usize> = HashMap::new();
+        let mut last: HashMap<ConnectionId, usize> = HashMap::default();
         let (mut all, mut by_chance) = (0, 0);
         for place in &self.places {
             if let Some(earlier) = last.insert(family.connection(*place), *place) {

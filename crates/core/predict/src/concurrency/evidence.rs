@@ -3,7 +3,7 @@
 use super::batch::ConcurrentBatch;
 use super::family::{Class, Family, Pair, is_setup};
 use super::pools::Pools;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::time::Duration;
 
 #[derive(Debug, Default)]
@@ -208,7 +208,7 @@ impl OrderEvidence {
 
     /// Keys of a family's steps; `None` if no earlier operation had the step.
     fn keys(&self, family: &Family<'_>) -> Vec<Option<Key>> {
-        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let mut counts: HashMap<u32, u32> = HashMap::default();
         let keys = (0..family.members.len()).map(|place| {
             let class = *self.classes.get(&family.class(place))?;
             let count = counts.entry(class).or_default();
@@ -320,7 +320,7 @@ impl Verdicts<'_> {
     /// If two in a row of steps of one class, each on a separate connection, were together, most
     /// likely all were.
     fn complete_volleys(&mut self, keys: &[Option<Key>]) {
-        let mut batches: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut batches: HashMap<u32, Vec<usize>> = HashMap::default();
         let mut complete: Vec<Vec<usize>> = Vec::new();
         for (place, key) in keys.iter().enumerate() {
             let Some((class, _)) = key else { continue };
@@ -343,7 +343,7 @@ impl Verdicts<'_> {
     /// Steps of chains on different connections do not wait for each other, unless a place in the
     /// row separates all earlier from all later steps.
     fn part_chains(&mut self, is_of_chain: impl Fn(usize) -> bool, keys: &[Option<Key>]) {
-        let mut chains: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut chains: HashMap<u32, Vec<usize>> = HashMap::default();
         for (place, key) in keys.iter().enumerate() {
             if let Some((class, _)) = key {
                 chains.entry(*class).or_default().push(place);

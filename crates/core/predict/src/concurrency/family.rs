@@ -1,10 +1,10 @@
 //! Exchanges with a common cause: the children of one request, or the operation's own.
 
+use foldhash::{HashMap, HashSet};
 use model::{
     ConnectionId, Exchange, Fingerprint, Operation, OperationStep, Phase, TransactionState,
     is_unseen_fingerprint,
 };
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// Steps of an operation with the same parent, in the order in which they begin.
@@ -14,7 +14,7 @@ pub struct Family<'a> {
     /// The request for which the server made these steps; `None` for the operation's own client.
     pub parent: Option<u32>,
     pub members: Vec<u32>,
-    connections: usize,
+    has_several_connections: bool,
 }
 
 /// Places of two steps of a family.
@@ -30,7 +30,7 @@ pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
 pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {
     let mut parents: Vec<Option<u32>> = Vec::with_capacity(operation.steps.len());
-    let mut places: HashMap<Option<u32>, usize> = HashMap::new();
+    let mut places: HashMap<Option<u32>, usize> = HashMap::default();
     let mut families: Vec<Family<'_>> = Vec::new();
     for (index, step) in operation.steps.iter().enumerate() {
         let parent = match step.after.filter(|after| (*after as usize) < index) {
@@ -44,15 +44,16 @@ pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {
                 operation,
                 parent,
                 members: Vec::new(),
-                connections: 0,
+                has_several_connections: false,
             });
             families.len() - 1
         });
         families[place].members.push(index as u32);
     }
     for family in &mut families {
-        let connections: HashSet<_> = family.steps().map(|step| step.exchange.connection).collect();
-        family.connections = connections.len();
+        let first = family.connection(0);
+        let has_others = family.connections().any(|other| other != first);
+        family.has_several_connections = has_others;
     }
     families
 }
@@ -97,8 +98,8 @@ impl<'a> Family<'a> {
         (exchange.phase, exchange.fingerprint.clone(), of_connection)
     }
 
-    pub fn has_several_connections(&self) -> bool {
-        self.connections > 1
+    pub const fn has_several_connections(&self) -> bool {
+        self.has_several_connections
     }
 
     /// Whether its order is examined: it has several connections, and at most [`MAX_MEMBERS`]
@@ -129,7 +130,7 @@ impl<'a> Family<'a> {
             .filter(|place| is_return(self.exchange(*place)))
             .map(|place| self.connection(place))
             .collect();
-        let mut under_way: HashMap<ConnectionId, Vec<usize>> = HashMap::new();
+        let mut under_way: HashMap<ConnectionId, Vec<usize>> = HashMap::default();
         for place in 0..count {
             let (exchange, connection) = (self.exchange(place), self.connection(place));
             let places = under_way.entry(connection).or_default();
@@ -153,15 +154,13 @@ impl<'a> Family<'a> {
         uses
     }
 
-    pub fn turnarounds(&self) -> Vec<Duration> {
-        let mut times = Vec::new();
-        for place in 1..self.members.len() {
-            let (reply, next) = (self.exchange(place - 1).ended(), self.exchange(place));
-            if self.connection(place - 1) == next.connection && next.turns > 0 && reply <= next.at {
-                times.push(next.at.since(reply));
-            }
-        }
-        times
+    pub fn turnarounds(&self) -> impl Iterator<Item = Duration> + '_ {
+        (1..self.members.len()).filter_map(|place| {
+            let (before, next) = (self.exchange(place - 1), self.exchange(place));
+            let reply = before.ended();
+            let follows = before.connection == next.connection && next.turns > 0 && reply <= next.at;
+            follows.then(|| next.at.since(reply))
+        })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::family::Family;
 use super::queue::Supply;
+use foldhash::{HashMap, HashSet};
 use model::{ConnectionId, Operation, Phase, Timestamp};
-use std::collections::{HashMap, HashSet};
 
 /// Connections used in one family belong to one pool.
 #[derive(Debug, Default)]

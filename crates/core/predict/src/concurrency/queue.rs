@@ -4,8 +4,8 @@
 use super::batch::ConcurrentBatch;
 use super::evidence::OrderEvidence;
 use super::family::{Class, Family, Pair};
+use foldhash::{HashMap, HashSet};
 use model::ConnectionId;
-use std::collections::{HashMap, HashSet};
 
 /// Connection uses by a volley of one statement.
 ///
@@ -64,8 +64,8 @@ impl Queue {
         };
         // Steps between a statement of the volley and the next on its connection also follow the
         // last ones.
-        let mut followers: HashSet<Class> = HashSet::new();
-        let mut under_way: HashMap<ConnectionId, (usize, Vec<usize>)> = HashMap::new();
+        let mut followers: HashSet<Class> = HashSet::default();
+        let mut under_way: HashMap<ConnectionId, (usize, Vec<usize>)> = HashMap::default();
         for place in batch[0]..family.members.len() {
             let connection = family.connection(place);
             if let Some(unit) = starts.get(&place) {

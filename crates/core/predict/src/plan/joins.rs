@@ -29,6 +29,10 @@ impl Joins {
         Self::new(pairs.collect())
     }
 
+    pub const fn is_empty(&self) -> bool {
+        self.by_waiter.is_empty()
+    }
+
     pub fn joined_with(&self, waiter: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         pairs_with(&self.by_waiter, waiter)
     }

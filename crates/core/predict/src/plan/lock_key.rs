@@ -1,8 +1,8 @@
 //! The lock that a statement requests.
 
+use foldhash::quality::FixedState;
 use model::Exchange;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::BuildHasher;
 
 /// A lock, equal wherever the same statement requests the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,10 +15,9 @@ impl LockKey {
     /// `None` if the statement is unknown.
     pub fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let digest = exchange.asked.rows_digest;
-        let mut hasher = DefaultHasher::new();
-        (exchange.fingerprint.as_deref()?, digest).hash(&mut hasher);
+        let statement = exchange.fingerprint.as_deref()?;
         Some(Self {
-            of: hasher.finish(),
+            of: FixedState::default().hash_one((statement, digest)),
             has_rows: digest.is_some(),
         })
     }

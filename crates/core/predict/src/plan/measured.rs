@@ -76,8 +76,8 @@ fn worked_meanwhile(step: &Step) -> Duration {
 fn held_back(step: &Step) -> [Nanos; 2] {
     let of = |span: Duration, inside: Duration, bytes: u64| {
         let pause = span.saturating_sub(inside + step.recovery);
-        let least = Duration::from_secs_f64(bytes as f64 / SLOWEST_LINK).max(MIN_DELAYED_ACK);
-        let is_held_back = bytes <= FIRST_WINDOW && pause >= least;
+        let on_slowest = || Duration::from_secs_f64(bytes as f64 / SLOWEST_LINK);
+        let is_held_back = bytes <= FIRST_WINDOW && pause >= MIN_DELAYED_ACK && pause >= on_slowest();
         if is_held_back { nanos(pause) } else { Nanos::ZERO }
     };
     let reply = step.reply_started.zip(step.reply_ended);

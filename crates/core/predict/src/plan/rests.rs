@@ -1,8 +1,8 @@
 //! Measured rests of clients and servers.
 
 use super::{After, OperationPlan, nanos};
+use foldhash::HashMap;
 use model::{ConnectionId, Exchange, Nanos, Operation, Phase, Step, Timestamp};
-use std::collections::HashMap;
 use std::time::Duration;
 
 /// Sets the measured rests of clients and servers, as far as the operation shows them. The first on
@@ -28,7 +28,7 @@ pub(super) fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
             node.measured.rested[1] = waits[reply_after.index()];
         }
     }
-    let mut sealed_logins = HashMap::new();
+    let mut sealed_logins: HashMap<ConnectionId, u32> = HashMap::default();
     for (index, step) in operation.steps.iter().enumerate() {
         let cold = are_cold(&step.exchange, &mut sealed_logins);
         for node in plan.nodes_of(index) {

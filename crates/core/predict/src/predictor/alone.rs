@@ -6,6 +6,7 @@ use crate::critical_path;
 use crate::held::HeldReplay;
 use crate::plan::OperationPlan;
 use crate::replay::run_alone;
+use crate::sequence::InSequence;
 use crate::unexplained::ReplayedHere;
 use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
@@ -17,6 +18,7 @@ impl Predictor {
         &mut self,
         operation: &Operation,
         plan: &OperationPlan,
+        sequence: Option<&InSequence>,
         place: usize,
         here: ReplayedHere,
     ) -> Vec<Vec<ReplayTotals>> {
@@ -38,15 +40,17 @@ impl Predictor {
                 wholes.resize(replays, ReplayTotals::default());
             }
             for (number, whole) in wholes.iter_mut().enumerate().rev() {
-                let links = with_own_seeds(&self.links[index], operation.id, number as u64);
+                let links = &self.links[index];
+                let own_seeds = draws(links).then(|| with_own_seeds(links, operation.id, number as u64));
+                let links = own_seeds.as_deref().unwrap_or(links);
                 let before = if number == 0 {
                     std::mem::take(&mut flows)
                 } else {
                     flows.clone()
                 };
-                let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
+                let (times, flows) = run_alone(plan, sequence, links, &self.wake_up, before.into_iter());
                 let mut critical_path =
-                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
                 let replayed = critical_path.duration;
                 critical_path.wait(here.wait(critical_path.attribution.transfer));
                 whole.add(&critical_path, plan.turns_moved);
@@ -64,7 +68,7 @@ impl Predictor {
                     self.held.replayed(&replay, self.targets.len());
                 }
                 if number == 0 {
-                    connections.put(&plan.connections, flows, operation, replayed);
+                    connections.put(plan, flows, operation, replayed);
                 }
             }
         }
@@ -75,11 +79,15 @@ impl Predictor {
 /// Replays of an operation after `before` others of its name: several on a link with random
 /// effects, most for the first operations.
 fn replays(links: &[LinkDescription], before: u64) -> usize {
-    let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
-    if !links.iter().any(draws) {
+    if !draws(links) {
         return 1;
     }
     (REPLAYS_OF_FIRST / (before + 1).saturating_mul(before + 1)).max(1) as usize
+}
+
+fn draws(links: &[LinkDescription]) -> bool {
+    let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
+    links.iter().any(draws)
 }
 
 /// The links with separate random seeds per replay.

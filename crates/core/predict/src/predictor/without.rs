@@ -2,15 +2,15 @@
 //! resulting state.
 
 use super::Predictor;
-use crate::connections::ConnectionHistory;
+use crate::connections::{ConnectionHistory, KeptFlows};
 use crate::critical_path;
 use crate::plan::OperationPlan;
 use crate::remedies::{self, Estimate};
 use crate::replay::run_alone;
+use crate::sequence::InSequence;
 use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
 use foldhash::HashMap;
-use link::tcp::Flow;
 use model::{FindingKey, LeftOut, Operation, Remains};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl RemediedConnections {
     }
 }
 
-type Alone = Option<(Duration, Vec<Flow>)>;
+type Alone = Option<(Duration, Vec<KeptFlows>)>;
 
 impl Predictor {
     /// Per target, the combined saving of remedies for an operation or a further part of it. `None`
@@ -108,7 +108,7 @@ impl Predictor {
         };
         for (history, replayed) in histories.iter_mut().zip(replayed) {
             if let Some((duration, flows)) = replayed {
-                history.put(&plan.connections, flows, operation, duration);
+                history.put(&plan, flows, operation, duration);
             }
         }
         self.remedied.put(by, histories);
@@ -123,6 +123,7 @@ impl Predictor {
         plan: &OperationPlan,
         histories: &[ConnectionHistory],
     ) -> Vec<Alone> {
+        let sequence = InSequence::of(plan);
         let of_target = |(index, target): (usize, &PredictionTarget)| {
             self.is_alone(target).then(|| {
                 let usual = &self.connections[index];
@@ -133,7 +134,7 @@ impl Predictor {
                     own.or_else(|| usual.peek_flows(*id, operation.at))
                 });
                 let links = &self.links[index];
-                let (times, flows) = run_alone(plan, links, self.wake_up, flows);
+                let (times, flows) = run_alone(plan, sequence.as_ref(), links, &self.wake_up, flows);
                 let critical_path =
                     critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
                 (critical_path.duration, flows)
