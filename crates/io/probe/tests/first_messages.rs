@@ -183,3 +183,14 @@ fn redis_answers_whether_it_knows_the_client_or_not() {
         answered(&ping_target(&server.url(), 5), 1);
     }
 }
+
+#[test]
+fn a_handshake_lasts_until_the_kernel_had_the_answer_not_until_this_process_woke_up() {
+    let server = sys::listening::on_loopback().expect("a port");
+    let address = server.local_addr().expect("its address");
+    let told = ping_target(&format!("tcp://{address}"), 20);
+    answered(&told, 1);
+    for sample in &told.samples {
+        assert_eq!(sample.duration, sample.kernel_rtt, "{sample:?}");
+    }
+}

@@ -66,7 +66,6 @@ impl Answer {
 pub(super) struct Plain<'a> {
     connection: ClientConnection<'a>,
     timeout: Duration,
-    /// When connecting began, and the duration of the handshake.
     began: Timestamp,
     handshake: Duration,
 }
@@ -97,6 +96,7 @@ impl<'a> Plain<'a> {
         if !socket.connected().map_err(failed)? {
             return Err(resolve::timed_out(context.target, address, context.timeout).into());
         }
+        let handshake = handshake(&socket, connected.since(began));
         let connection = ClientConnection::new(socket, (began, connected), 1, context.session_options());
         Ok(Self {
             connection: connection
@@ -104,10 +104,11 @@ impl<'a> Plain<'a> {
                 .expecting(context.target.scheme.protocol()),
             timeout: context.timeout,
             began,
-            handshake: connected.since(began),
+            handshake,
         })
     }
 
+    /// When connecting began.
     pub(super) const fn began(&self) -> Timestamp {
         self.began
     }
@@ -172,6 +173,15 @@ impl<'a> Plain<'a> {
                 Complete::NotYet => {}
             }
         }
+    }
+}
+
+/// The kernel's figure, without the wake-up of this process. Its figure leaves out lost packets.
+fn handshake(socket: &Socket, waited: Duration) -> Duration {
+    let figures = socket.info().unwrap_or_default();
+    match (figures.rtt, figures.retransmitted) {
+        (Some(rtt), Some(0)) => rtt.min(waited),
+        _ => waited,
     }
 }
 
