@@ -30,8 +30,11 @@ pub struct ScreenTerminal {
     stop: Arc<AtomicBool>,
     /// Continued after a stop (SIGCONT).
     on_again: Arc<AtomicBool>,
+    resized: Arc<AtomicBool>,
     /// Where keys are read.
     keys: Option<File>,
+    /// The last look found an event; others may have been read with it.
+    more: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +52,16 @@ impl ScreenTerminal {
     pub fn open_terminal() -> Result<Self> {
         let gone = Arc::new(AtomicBool::new(false));
         restore_on_panic(Arc::clone(&gone));
-        let (stop, on_again) = (noted(SIGTSTP)?, noted(SIGCONT)?);
+        let (stop, on_again, resized) = (noted(SIGTSTP)?, noted(SIGCONT)?, noted(SIGWINCH)?);
         enable_raw_mode().context("could not take the terminal")?;
         let mut taken = Self {
             terminal: Terminal::new(SilentBackend::default()).context("could not take the terminal")?,
             gone,
             stop,
             on_again,
+            resized,
             keys: File::open("/dev/tty").ok(),
+            more: true,
         };
         taken.open()?;
         Ok(taken)
@@ -114,9 +119,16 @@ impl ScreenTerminal {
     }
 
     /// Does not wait for more.
-    pub fn next(&self) -> Result<Option<Reported>> {
+    pub fn next(&mut self) -> Result<Option<Reported>> {
+        // A poll without an event is a millisecond of work: it tries again until its time is over.
+        let is_readable = |keys| sys::wait::until_ready(keys, sys::wait::PollFlags::IN, Duration::ZERO);
+        let may_be = self.keys().is_none_or(is_readable) || self.more;
+        if !self.resized.swap(false, Ordering::Relaxed) && !may_be {
+            return Ok(None);
+        }
         // A zero timeout would skip the check.
-        if !event::poll(MIN_DURATION).context(NOT_READ)? {
+        self.more = event::poll(MIN_DURATION).context(NOT_READ)?;
+        if !self.more {
             return Ok(None);
         }
         Ok(match event::read().context(NOT_READ)? {
