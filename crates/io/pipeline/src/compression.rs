@@ -92,6 +92,16 @@ pub struct CompressionMeter {
     waiting: VecDeque<Waiting>,
     lanes: Vec<LaneCodecs>,
     outcome: CompressionOutcome,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Bytes and facts wait for the passes. There are enough bytes, or `check_at` facts more, when
+    /// chunks that are not complete are looked for.
+    Collecting { check_at: usize },
+    /// No byte is compressed any more: facts pass.
+    Done,
 }
 
 type Waited = (ConnectionId, Direction, Chunk);
@@ -125,6 +135,7 @@ impl CompressionMeter {
             batch_bytes: 0,
             waiting: VecDeque::new(),
             outcome: CompressionOutcome::default(),
+            stage: Stage::Collecting { check_at: 0 },
         }
     }
 
@@ -141,7 +152,7 @@ impl CompressionMeter {
         let way = &mut connection.ways[direction];
         let seen = segment.payload.len() as u64;
         let (batch, waits) = (&mut self.batch, &mut self.batch_bytes);
-        if is_full(&self.compressing, *waits) {
+        if self.stage == Stage::Done || is_full(&self.compressing, *waits) {
             self.outcome.beyond_bytes += seen;
             way.skip(segment.at, seen);
         } else {
@@ -170,10 +181,36 @@ impl CompressionMeter {
             }
             fact => self.waiting.push_back(Waiting::Other(fact)),
         }
-        if self.compressing.how == How::Stream && self.batch_bytes >= BATCH {
+        let is_due = match (self.compressing.how, self.stage) {
+            (How::Stream, _) => self.batch_bytes >= BATCH,
+            (How::Passes { .. }, Stage::Collecting { check_at }) => {
+                is_full(&self.compressing, self.batch_bytes)
+                    && self.waiting.len() >= check_at
+                    && self.has_enough()
+            }
+            (How::Passes { .. }, Stage::Done) => true,
+        };
+        if is_due {
             self.flush(out)?;
         }
         Ok(())
+    }
+
+    /// Whether no chunk is incomplete. After [`MAX_INCOMPLETE`] facts, the incomplete ones are given
+    /// up.
+    fn has_enough(&mut self) -> bool {
+        let waits = |connection: &CompressibleConnection| connection.ways.iter().any(DirectionPayload::waits);
+        let late = self.waiting.len() >= MAX_INCOMPLETE;
+        if !late && self.connections.values().any(waits) {
+            let check_at = self.waiting.len() + CHECK_EVERY;
+            self.stage = Stage::Collecting { check_at };
+            return false;
+        }
+        for connection in self.connections.values_mut() {
+            connection.ways.iter_mut().for_each(|way| drop(way.close()));
+        }
+        self.stage = Stage::Done;
+        true
     }
 
     /// [`How::Stream`] emits posted facts immediately.
@@ -269,6 +306,9 @@ impl CompressionMeter {
     }
 
     fn compress(&mut self) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
         let stored: Vec<bool> = batch
@@ -401,3 +441,7 @@ pub const LONG: Duration = Duration::from_secs(2);
 const UNKNOWN_LOGIN: u64 = 16 * 1024;
 
 const BATCH: u64 = 4 << 20;
+
+const CHECK_EVERY: usize = 4096;
+
+const MAX_INCOMPLETE: usize = 400_000;

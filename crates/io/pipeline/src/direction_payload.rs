@@ -76,6 +76,11 @@ impl DirectionPayload {
         (!self.pending.is_empty()).then(|| self.chunk())
     }
 
+    /// Whether bytes wait for the end of their chunk.
+    pub fn waits(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     fn chunk(&mut self) -> Chunk {
         let payload = std::mem::take(&mut self.pending);
         Chunk {

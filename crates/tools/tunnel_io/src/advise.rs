@@ -9,8 +9,9 @@
 //!
 //! Start reading at [`advise`].
 
+mod kept;
 mod outcome;
 mod source;
 
-pub use outcome::{AdviceRequest, AdviseError, advise};
-pub use source::{Traffic, files, load};
+pub use outcome::{AdviceRequest, AdviseError, advise, advise_files};
+pub use source::{Origin, Traffic, load};

@@ -42,6 +42,13 @@ impl LevelDurations {
 
     /// Mean duration of an operation at each rate, or empty without operations.
     pub fn durations(&self, rates: &[BitRate]) -> Vec<Duration> {
+        rates
+            .chunks(TOGETHER)
+            .flat_map(|rates| self.predicted(rates))
+            .collect()
+    }
+
+    fn predicted(&self, rates: &[BitRate]) -> Vec<Duration> {
         let target = |rate: &BitRate| PredictionTarget {
             link: LinkDescription {
                 rate: PerDirection::splat(Some(*rate)),
@@ -139,6 +146,9 @@ const SEARCHED: [u64; 22] = [
     5_620_000_000,
     10_000_000_000,
 ];
+
+/// Rates predicted together. The predictor keeps the connections of each, some 10 MB.
+const TOGETHER: usize = 5;
 
 /// Parts an interval is divided into at each step.
 const STEPS: u32 = 6;

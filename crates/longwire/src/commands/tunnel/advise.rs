@@ -96,13 +96,22 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     levels.sort_unstable();
     levels.dedup();
     let stop = output::stop_on_signals()?;
-    let (name, observed, moved, traffic) = match target(&args.sources)? {
+    let asked = |source: String, rule, moved| AdviceRequest {
+        source,
+        levels: levels.clone(),
+        rates: args.rate.clone(),
+        rtt: args.rtt,
+        price: args.price_per_gb,
+        rule: args.operations.or(rule),
+        moved,
+    };
+    let (observed, (advice, warnings)) = match target(&args.sources)? {
         None => {
             args.asking.refuse_for_files()?;
             let files = input::with_folders(&args.sources)?;
             let name = input::title(&files);
-            let traffic = advise::files(&files, levels.clone(), args.on.clone(), args.keys.open()?)?;
-            (name.clone(), name, args.on.clone(), traffic)
+            let asked = asked(name.clone(), None, args.on.clone());
+            (name, advise::advise_files(&files, args.keys.open()?, &asked)?)
         }
         Some(url) => {
             args.keys.refuse_for_server()?;
@@ -112,21 +121,11 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             let traffic = args
                 .asking
                 .traffic(url, &target, levels.clone(), moved.clone(), &stop)?;
-            (name, format!("clients of {}", target.server()), moved, traffic)
+            let rule = traffic.has_http().then_some(Rule::Transaction);
+            let observed = format!("clients of {}", target.server());
+            (observed, advise::advise(traffic, &asked(name, rule, moved))?)
         }
     };
-    let asked = AdviceRequest {
-        source: name,
-        levels,
-        rates: args.rate.clone(),
-        rtt: args.rtt,
-        price: args.price_per_gb,
-        rule: args
-            .operations
-            .or((traffic.made && traffic.has_http()).then_some(Rule::Transaction)),
-        moved,
-    };
-    let (advice, warnings) = advise::advise(traffic, &asked)?;
     let conditions = output::conditions(
         typed,
         "processor time of the thread that compresses; times of operations as the source has them",

@@ -1,16 +1,21 @@
 //! Computes advice from traffic with known compressed sizes.
 
-use super::source::Traffic;
+use super::kept::{Kept, Sums};
+use super::source::{self, Origin, Traffic};
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use anyhow::{Context, Result};
 use model::{
-    Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, PerDirection,
-    Phase, Price, Share, Timestamp, Warning, WarningKind, counted,
+    Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
+    Share, Timestamp, Warning, WarningKind, counted,
 };
+use pipeline::keys::RunKeys;
 use pipeline::moved::{ConnectionChoice, MovedConnections};
 use std::cmp::Reverse;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tunnel::Codec;
 use tunnel::advise::compare::{self, LevelDurations};
@@ -65,26 +70,46 @@ impl AdviseError {
 /// # Errors
 /// [`AdviseError`] if the traffic is insufficient.
 pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Warning>)> {
-    let made = traffic.made;
-    let noise = traffic
-        .compressed
-        .as_ref()
-        .map(|compressed| compressed.noise.clone());
-    let mut warnings = traffic.warnings.clone();
-    let seen = Seen::new(traffic, asked);
+    let mut seen = Seen::new(asked, Runs::of_generated(&traffic, asked));
+    traffic.facts.into_iter().for_each(|fact| seen.fact(fact));
+    conclude(seen.finish(), traffic.origin, asked)
+}
+
+/// Holds no more than the bytes that are compressed and a sample of the operations, however long
+/// the files are.
+///
+/// # Errors
+/// If a file cannot be read; [`AdviseError`] if the traffic is insufficient.
+pub fn advise_files(
+    files: &[PathBuf],
+    keys: Arc<RunKeys>,
+    asked: &AdviceRequest,
+) -> Result<(Advice, Vec<Warning>)> {
+    let mut seen = Seen::new(asked, Runs::new(asked.rule.unwrap_or_default()));
+    let origin = source::read_files(files, keys, asked, &mut |fact| seen.fact(fact))?;
+    conclude(seen.finish(), origin, asked)
+}
+
+fn conclude(mut seen: Seen, origin: Origin, asked: &AdviceRequest) -> Result<(Advice, Vec<Warning>)> {
+    seen.recording = origin.compressed.is_none();
+    let noise = origin.compressed.map(|compressed| compressed.noise);
+    let mut warnings = origin.warnings;
     let levels = seen.levels(asked)?;
     warnings.extend(seen.incomplete());
     let moves = |step: &OperationStep| seen.moved.moves(step);
-    let rtt = asked.rtt.or_else(|| seen.round_trip());
+    let rtt = asked.rtt.or_else(|| seen.sums.round_trip());
     if rtt.is_none() {
         let text = "no round-trip time was measured: 0 is assumed, see --rtt";
         warnings.push(Warning::new(WarningKind::RoundTripUnknown, text));
     }
     let rtt = rtt.unwrap_or_default();
-    let replayed = sample(&seen.operations);
-    let at =
-        |(index, _): &(usize, tunnel::CompressionLevel)| LevelDurations::new(&replayed, *index, rtt, &moves);
-    let priced = price(&levels.iter().map(at).collect::<Vec<_>>(), &asked.rates)?;
+    let replayed = seen.sample();
+    let indexes: Vec<usize> = levels.iter().map(|(index, _)| *index).collect();
+    let priced = price(
+        &indexes,
+        &|index| LevelDurations::new(&replayed, index, rtt, &moves),
+        &asked.rates,
+    )?;
     let noise = noise.unwrap_or_default();
     let advice = levels
         .iter()
@@ -92,8 +117,8 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
         .map(|((index, level), (durations, break_even))| LevelAdvice {
             level: level.number(),
             codec: codec(*level),
-            tunnel_bytes: sum(seen.at(*index).map(|at| at.tunnel_bytes)),
-            processor: seen.processor(*index),
+            tunnel_bytes: seen.sums.at(*index).tunnel_bytes,
+            processor: seen.sums.at(*index).processor,
             noise: noise
                 .get(*index)
                 .copied()
@@ -104,12 +129,12 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
         });
     let advice = Advice {
         source: asked.source.clone(),
-        operations: seen.operations.len() as u64,
+        operations: seen.sums.operations,
         replayed: replayed.len() as u64,
-        exchanges: seen.crossing().count() as u64,
-        turns: seen.crossing().map(|exchange| u64::from(exchange.turns)).sum(),
-        payload_bytes: seen.payload(),
-        span: (!made).then(|| seen.span()),
+        exchanges: seen.sums.exchanges,
+        turns: seen.sums.turns,
+        payload_bytes: seen.sums.payload_bytes,
+        span: (!origin.made).then(|| seen.sums.span()),
         rtt,
         rtt_asked: asked.rtt.is_some(),
         rates: asked.rates.clone(),
@@ -134,26 +159,29 @@ struct Runs {
 }
 
 impl Runs {
-    fn new(traffic: &Traffic, asked: &AdviceRequest) -> Self {
-        let by_run = asked.rule.is_none() && !traffic.has_http() && !traffic.begins.is_empty();
-        let rule = if by_run {
-            Rule::Whole
-        } else {
-            asked.rule.unwrap_or_default()
-        };
-        let mut begins = if by_run {
-            traffic.begins.clone()
-        } else {
-            Vec::new()
-        };
-        begins.sort_unstable_by_key(|at| Reverse(*at));
+    fn new(rule: Rule) -> Self {
         Self {
             operations: Operations::new(rule),
             rule,
-            by_run,
-            in_run: !by_run,
-            begins,
+            begins: Vec::new(),
+            by_run: false,
+            in_run: true,
             opened: Vec::new(),
+        }
+    }
+
+    fn of_generated(traffic: &Traffic, asked: &AdviceRequest) -> Self {
+        let by_run = asked.rule.is_none() && !traffic.has_http() && !traffic.begins.is_empty();
+        if !by_run {
+            return Self::new(asked.rule.unwrap_or_default());
+        }
+        let mut begins = traffic.begins.clone();
+        begins.sort_unstable_by_key(|at| Reverse(*at));
+        Self {
+            by_run,
+            in_run: false,
+            begins,
+            ..Self::new(Rule::Whole)
         }
     }
 
@@ -165,7 +193,7 @@ impl Runs {
                     return;
                 }
             }
-            Fact::Opened { .. } => self.opened.push(fact.clone()),
+            Fact::Opened { .. } if self.by_run => self.opened.push(fact.clone()),
             _ => {}
         }
         self.operations.fact(fact, out);
@@ -188,17 +216,14 @@ impl Runs {
     }
 }
 
-fn sum(parts: impl Iterator<Item = PerDirection<u64>>) -> PerDirection<u64> {
-    parts.fold(PerDirection::default(), |sum, part| {
-        sum.zip(part).map(|(sum, part)| sum + part)
-    })
-}
-
 struct Seen {
     source: String,
     moved: MovedConnections,
-    /// Operations with compressed sizes known for all crossing exchanges.
-    operations: Vec<Operation>,
+    /// `None` while it is in use.
+    runs: Option<Runs>,
+    /// Of operations with compressed sizes known for all crossing exchanges.
+    kept: Kept,
+    sums: Sums,
     all: u64,
     exchanges: u64,
     /// Those without compressed sizes.
@@ -211,42 +236,56 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(traffic: Traffic, asked: &AdviceRequest) -> Self {
-        let mut seen = Self {
+    fn new(asked: &AdviceRequest, runs: Runs) -> Self {
+        Self {
             source: asked.source.clone(),
             moved: MovedConnections::new(asked.moved.clone()),
-            operations: Vec::new(),
+            runs: Some(runs),
+            kept: Kept::default(),
+            sums: Sums::default(),
             all: 0,
             exchanges: 0,
             unsized_exchanges: 0,
             connections: 0,
             encrypted_connections: 0,
-            recording: traffic.compressed.is_none(),
+            recording: false,
             known: Vec::new(),
-        };
-        let mut runs = Runs::new(&traffic, asked);
-        for fact in traffic.facts {
-            match &fact {
-                Fact::Opened {
-                    connection, server, ..
-                } => seen.moved.opened(*connection, *server),
-                Fact::Closed(outcome)
-                    if seen.moved.moves_connection(outcome.id, outcome.decoding.protocol) =>
-                {
-                    seen.connections += 1;
-                    seen.encrypted_connections += u64::from(outcome.decoding.encrypted);
-                }
-                Fact::Closed(_)
-                | Fact::Started { .. }
-                | Fact::Begun { .. }
-                | Fact::Left { .. }
-                | Fact::Exchange { .. } => {}
-            }
-            runs.fact(fact, &mut |grouped| seen.process_grouped(grouped));
         }
-        runs.operations
-            .finish(&mut |grouped| seen.process_grouped(grouped));
-        seen
+    }
+
+    fn fact(&mut self, fact: Fact) {
+        match &fact {
+            Fact::Opened {
+                connection, server, ..
+            } => self.moved.opened(*connection, *server),
+            Fact::Closed(outcome) if self.moved.moves_connection(outcome.id, outcome.decoding.protocol) => {
+                self.connections += 1;
+                self.encrypted_connections += u64::from(outcome.decoding.encrypted);
+            }
+            Fact::Closed(_)
+            | Fact::Started { .. }
+            | Fact::Begun { .. }
+            | Fact::Left { .. }
+            | Fact::Exchange { .. } => {}
+        }
+        if let Some(mut runs) = self.runs.take() {
+            runs.fact(fact, &mut |grouped| self.process_grouped(grouped));
+            self.runs = Some(runs);
+        }
+    }
+
+    fn finish(mut self) -> Self {
+        if let Some(runs) = self.runs.take() {
+            runs.operations
+                .finish(&mut |grouped| self.process_grouped(grouped));
+        }
+        self
+    }
+
+    /// An even sample, which bounds the cost of the replay.
+    fn sample(&self) -> Vec<Operation> {
+        let every = usize::try_from(self.sums.packets.div_ceil(MAX_PACKETS)).unwrap_or(usize::MAX);
+        self.kept.sample(every.max(1))
     }
 
     fn process_grouped(&mut self, grouped: Grouped) {
@@ -277,14 +316,15 @@ impl Seen {
         let knowing = crossing.iter().filter(knows).count();
         self.unsized_exchanges += (crossing.len() - knowing) as u64;
         if knowing == crossing.len() {
-            self.operations.push(operation);
+            self.sums.add(&operation, &crossing);
+            self.kept.add(operation);
         }
     }
 
     /// The requested levels with data, including off, each with its index in the exchanges' lists.
     fn levels(&self, asked: &AdviceRequest) -> Result<Vec<(usize, tunnel::CompressionLevel)>> {
         let (connections, encrypted) = (self.connections, self.encrypted_connections);
-        if self.operations.is_empty() || (connections > 0 && encrypted == connections) {
+        if self.sums.operations == 0 || (connections > 0 && encrypted == connections) {
             return Err(self.nothing().into());
         }
         let known = self
@@ -316,7 +356,7 @@ impl Seen {
 
     fn incomplete(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let left_out = self.all - self.operations.len() as u64;
+        let left_out = self.all - self.sums.operations;
         if left_out > 0 {
             let text = format!(
                 "{left_out} of {} operations are left out: not all of their bytes were compressed",
@@ -334,100 +374,46 @@ impl Seen {
         }
         warnings
     }
-
-    fn crossing(&self) -> impl Iterator<Item = &Exchange> {
-        let steps = self.operations.iter().flat_map(|operation| &operation.steps);
-        steps
-            .filter(|step| rewrite::crosses(step, &|step| self.moved.moves(step)))
-            .map(|step| &step.exchange)
-    }
-
-    fn payload(&self) -> PerDirection<u64> {
-        sum(self
-            .crossing()
-            .map(|exchange| PerDirection::new(exchange.request_bytes, exchange.reply_bytes)))
-    }
-
-    fn at(&self, index: usize) -> impl Iterator<Item = &AtLevel> {
-        self.crossing()
-            .filter_map(move |exchange| exchange.levels.as_deref()?.get(index))
-    }
-
-    fn processor(&self, index: usize) -> [Duration; 2] {
-        self.at(index)
-            .fold([Duration::ZERO; 2], |[compressing, turning_back], at| {
-                [
-                    compressing + at.compressing.iter().sum::<Duration>(),
-                    turning_back + at.turning_back.iter().sum::<Duration>(),
-                ]
-            })
-    }
-
-    fn round_trip(&self) -> Option<Duration> {
-        let sides = self.crossing().filter_map(|exchange| {
-            let (client, server) = (exchange.first.client_side_rtt, exchange.first.server_side_rtt);
-            (client.is_some() || server.is_some())
-                .then(|| client.unwrap_or_default() + server.unwrap_or_default())
-        });
-        model::median(sides)
-    }
-
-    fn span(&self) -> Duration {
-        let begin = self.operations.iter().map(|operation| operation.at).min();
-        let end = self
-            .operations
-            .iter()
-            .map(|operation| operation.at.after(operation.duration))
-            .max();
-        begin
-            .zip(end)
-            .map_or(Duration::ZERO, |(begin, end)| end.since(begin))
-    }
 }
 
 fn numbers(levels: &[AtLevel]) -> Vec<u8> {
     levels.iter().map(|at| at.level).collect()
 }
 
-/// An even sample, which bounds the cost of the replay.
-fn sample(operations: &[Operation]) -> Vec<Operation> {
-    let packets = |operation: &Operation| {
-        let steps = operation.steps.iter().map(|step| &step.exchange);
-        let packets =
-            steps.map(|exchange| 2 + (exchange.request_bytes + exchange.reply_bytes) / BYTES_A_PACKET);
-        packets.sum::<u64>()
+/// Mean durations at each rate and break-even rate, for each level, with off first. A thread for
+/// each core, because each needs memory for its predictions.
+fn price(
+    levels: &[usize],
+    at: &(dyn Fn(usize) -> LevelDurations + Sync),
+    rates: &[BitRate],
+) -> Result<Vec<Priced>> {
+    let off = levels.first().map(|index| at(*index));
+    let priced: Vec<OnceLock<Priced>> = levels.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let number = next.fetch_add(1, Ordering::Relaxed)
+            && let (Some(index), Some(place)) = (levels.get(number), priced.get(number))
+        {
+            let level = at(*index);
+            let off = off.as_ref().filter(|_| number > 0);
+            let break_even = off.and_then(|off| compare::break_even(off, &level));
+            place.set((level.durations(rates), break_even)).ok();
+        }
     };
-    let all: u64 = operations.iter().map(packets).sum();
-    let every = usize::try_from(all.div_ceil(MAX_PACKETS))
-        .unwrap_or(usize::MAX)
-        .max(1);
-    operations.iter().step_by(every).cloned().collect()
-}
-
-/// Mean durations at each rate and break-even rate, for each level, with off first.
-fn price(levels: &[LevelDurations], rates: &[BitRate]) -> Result<Vec<(Vec<Duration>, Option<BreakEven>)>> {
     std::thread::scope(|scope| {
-        let off = levels.first();
-        let threads = levels.iter().enumerate().map(|(index, level)| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..cores.min(levels.len()) {
             std::thread::Builder::new()
                 .name("predict".to_owned())
-                .spawn_scoped(scope, move || {
-                    let break_even = off
-                        .filter(|_| index > 0)
-                        .and_then(|off| compare::break_even(off, level));
-                    (level.durations(rates), break_even)
-                })
-                .context("could not start a thread for predictions")
-        });
-        let threads = threads.collect::<Result<Vec<_>>>()?;
-        let joined = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        Ok(joined.collect())
-    })
+                .spawn_scoped(scope, work)
+                .context("could not start a thread for predictions")?;
+        }
+        anyhow::Ok(())
+    })?;
+    Ok(priced.into_iter().filter_map(OnceLock::into_inner).collect())
 }
+
+type Priced = (Vec<Duration>, Option<BreakEven>);
 
 fn codec(level: tunnel::CompressionLevel) -> String {
     match level.codec() {
@@ -450,6 +436,5 @@ fn told(advice: &Advice) -> Option<Warning> {
 
 /// Total over all replayed operations: simulation costs about 1 ms per thousand packets.
 const MAX_PACKETS: u64 = 20_000;
-const BYTES_A_PACKET: u64 = 1448;
 /// Above 10 %, the promised accuracy of break-even rates (15 %) does not hold.
 const NOISY: f64 = 0.10;

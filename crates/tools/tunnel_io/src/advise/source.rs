@@ -1,5 +1,6 @@
 //! Reads traffic from files, or generates it with queries to a server.
 
+use super::AdviceRequest;
 use analysis::fact::Fact;
 use anyhow::{Result, anyhow};
 use client::Watch;
@@ -20,12 +21,17 @@ use tunnel::CompressionLevel;
 #[derive(Debug, Default)]
 pub struct Traffic {
     pub facts: Vec<Fact>,
+    pub begins: Vec<Timestamp>,
+    pub origin: Origin,
+}
+
+#[derive(Debug, Default)]
+pub struct Origin {
     /// `None` if a recording already had the sizes.
     pub compressed: Option<CompressionOutcome>,
     pub warnings: Vec<Warning>,
     /// Longwire generated the traffic, so its pace is meaningless.
     pub made: bool,
-    pub begins: Vec<Timestamp>,
 }
 
 impl Traffic {
@@ -42,28 +48,25 @@ impl Traffic {
     }
 }
 
-pub fn files(
+pub(super) fn read_files(
     files: &[PathBuf],
-    levels: Vec<CompressionLevel>,
-    moved: Vec<ConnectionChoice>,
     keys: Arc<RunKeys>,
-) -> Result<Traffic> {
-    let mut facts = Vec::new();
+    asked: &AdviceRequest,
+    out: &mut dyn FnMut(Fact),
+) -> Result<Origin> {
     let reading = Reading {
         keep_literals: false,
-        compressing: Some(compressing(levels, moved)),
+        compressing: Some(compressing(asked.levels.clone(), asked.moved.clone())),
         keys,
         ..Reading::default()
     };
-    let input = input::read_files(files, reading, &mut |fact| facts.push(fact))?;
+    let input = input::read_files(files, reading, out)?;
     let mut warnings = input.warnings;
     warnings.extend(input.compressed.iter().flat_map(CompressionOutcome::warnings));
-    Ok(Traffic {
-        facts,
+    Ok(Origin {
         compressed: input.compressed,
         warnings,
         made: false,
-        begins: Vec::new(),
     })
 }
 
@@ -102,10 +105,12 @@ pub fn load(
     }));
     Ok(Traffic {
         facts,
-        compressed: Some(compressed),
-        warnings,
-        made: true,
         begins: begins.into_inner().unwrap_or_else(PoisonError::into_inner),
+        origin: Origin {
+            compressed: Some(compressed),
+            warnings,
+            made: true,
+        },
     })
 }
 

@@ -120,7 +120,7 @@ impl Asking {
             ..load::Plan::default()
         };
         let mut traffic = advise::load(workload.as_ref(), &plan, levels, moved, stop)?;
-        traffic.warnings.extend(warning);
+        traffic.origin.warnings.extend(warning);
         Ok(traffic)
     }
 
