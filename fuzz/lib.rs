@@ -98,7 +98,7 @@ fn play_stream(
 ) -> Vec<Seen> {
     let mut stream = Stream::new(port).with_secrets(secrets);
     let mut seen = Vec::new();
-    let mut sink = |message: Message<'_>| keep(&mut seen, &message);
+    let mut sink = |message: &Message<'_>| keep(&mut seen, message);
     for segment in segments {
         if segment.hole > 0 {
             stream.skip(segment.at, segment.direction, segment.hole, &mut sink);
@@ -130,7 +130,7 @@ fn play_decoder(row: &ProtocolRow, segments: &[Segment<'_>], piece: usize) -> (V
     let mut fed = [0u64; 2];
     for segment in segments {
         let lane = segment.direction.index();
-        let mut sink = |message: Message<'_>| keep(&mut seen, &message);
+        let mut sink = |message: &Message<'_>| keep(&mut seen, message);
         let fault = if segment.hole > 0 {
             fed[lane] += segment.hole;
             decoder.skip(segment.at, segment.direction, segment.hole, &mut sink).err()

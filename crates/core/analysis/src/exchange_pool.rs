@@ -21,7 +21,9 @@ impl ExchangePool {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match free {
             Some(mut free) => {
-                *free = exchange;
+                // An emptied one holds nothing to drop; to look would wait for the other thread's
+                // cache.
+                std::mem::forget(std::mem::replace(&mut *free, exchange));
                 free
             }
             None => Box::new(exchange),

@@ -25,8 +25,9 @@ mod server;
 
 use crate::fact::Fact;
 use evidence::Evidence;
+use foldhash::HashMap;
 use model::{CapturedAddress, Host, InterfaceAddresses, StageOutput, Warning, WarningKind, counted};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -59,10 +59,15 @@ pub struct Operations {
     transactions: Transactions,
     statements_alone: bool,
     held: usize,
+    /// Steps of the group that ended last, up to [`MAXIMUM_ROOM`].
+    usual_steps: usize,
     emptied: ExchangeRecycler,
 }
 
 pub const MAXIMUM_STEPS: usize = 20_000;
+
+/// Steps for which a new group has room: one that grows is copied.
+const MAXIMUM_ROOM: usize = 8;
 
 /// Of all open operations; there is room for at most half as many more.
 pub const MAXIMUM_HELD: usize = 200_000;
@@ -84,6 +89,7 @@ impl Operations {
             transactions: Transactions::default(),
             statements_alone: false,
             held: 0,
+            usual_steps: 0,
             emptied: ExchangeRecycler::default(),
         }
     }

@@ -62,7 +62,7 @@ pub struct Pairing {
     opened: Timestamp,
     last_seen: Timestamp,
     handshake_ended: Option<Timestamp>,
-    queue: PendingReplies<ExchangeBuilder, MAX_PENDING_REPLIES>,
+    queue: PendingReplies<Box<ExchangeBuilder>, MAX_PENDING_REPLIES>,
     /// Replies after lost bytes, until their requests are known.
     answers: Answers,
     speaker: Option<Direction>,
@@ -283,7 +283,7 @@ impl Pairing {
     }
 
     /// Expects room from [`Pairing::make_room`].
-    fn add(&mut self, building: ExchangeBuilder) {
+    fn add(&mut self, building: Box<ExchangeBuilder>) {
         self.queue.push(building).ok();
     }
 
@@ -294,7 +294,7 @@ impl Pairing {
     }
 
     #[inline]
-    fn complete(&mut self, mut building: ExchangeBuilder, protocol: Protocol, out: &mut FactSink<'_>) {
+    fn complete(&mut self, mut building: Box<ExchangeBuilder>, protocol: Protocol, out: &mut FactSink<'_>) {
         if !building.has_reply() {
             building.step.client_side_rtt = self.client_side.current();
             building.step.server_side_rtt = self.server_side.current();

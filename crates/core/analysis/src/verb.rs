@@ -95,6 +95,12 @@ fn of_command(fingerprint: &str) -> Option<Verb> {
 pub fn is_work(fingerprint: &str) -> bool {
     let works = |statement: &str| {
         let statement = statement.trim();
+        if COMMONEST
+            .iter()
+            .any(|(beginning, _)| statement.starts_with(beginning))
+        {
+            return !is_trial(statement);
+        }
         let first = statement.split([' ', '(']).next().unwrap_or_default();
         !is_trial(statement)
             && !is_one_of(first, &OF_SESSIONS)

@@ -36,8 +36,9 @@ impl<T, const LIMIT: usize> PendingReplies<T, LIMIT> {
     pub fn push(&mut self, entry: T) -> Result<(), TooManyPending> {
         self.check()?;
         if self.entries.len() == self.entries.capacity() {
-            // Doubling would take twice the memory of the limit.
-            let more = (self.entries.len() / 4).max(FEW);
+            // Doubling would take twice the memory of the limit. Most connections have one request.
+            let length = self.entries.len();
+            let more = (length / 4).max(length.clamp(1, FEW));
             self.entries.reserve_exact(more);
         }
         self.entries.push_back(entry);

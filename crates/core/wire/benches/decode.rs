@@ -28,7 +28,7 @@ fn started() -> Stream {
 
 fn exchange(stream: &mut Stream, request: &[u8], reply: &[u8]) -> u64 {
     let mut bytes = 0;
-    let mut sink = |message: Message<'_>| bytes += message.bytes;
+    let mut sink = |message: &Message<'_>| bytes += message.bytes;
     stream.feed(AT, Direction::ClientToServer, black_box(request), &mut sink);
     for part in black_box(reply).chunks(64 * 1024) {
         stream.feed(AT, Direction::ServerToClient, part, &mut sink);
@@ -45,7 +45,7 @@ fn rows(criterion: &mut Criterion) {
     group.bench_function("rows of 17 bytes", |bencher| {
         bencher.iter(|| {
             let mut bytes = 0;
-            let mut sink = |message: Message<'_>| bytes += message.bytes;
+            let mut sink = |message: &Message<'_>| bytes += message.bytes;
             stream.feed(AT, Direction::ServerToClient, black_box(&feed), &mut sink);
             bytes
         });
@@ -206,7 +206,7 @@ fn calls(criterion: &mut Criterion) {
         ("1 MiB in frames of 16 KiB", 64, 16_384),
     ] {
         let mut stream = Stream::new(50051);
-        let mut sink = |_: Message<'_>| {};
+        let mut sink = |_: &Message<'_>| {};
         let preface = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(4, 0, b"")[..]].concat();
         let learned = [&[0x83, 0x86][..], &first.concat()].concat();
         let opened = [preface, frame(1, 5, &learned)].concat();

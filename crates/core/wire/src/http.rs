@@ -207,7 +207,7 @@ impl HttpDecoder {
             self.waiting.pop();
         }
         let half = &self.halves[direction];
-        sink(Message {
+        sink(&Message {
             stream,
             protocol: protocol.unwrap_or(Protocol::Http),
             direction,

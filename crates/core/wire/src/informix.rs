@@ -221,7 +221,7 @@ impl InformixDecoder {
         if direction == Direction::ClientToServer && std::mem::take(&mut self.session.answering) {
             self.session.pending = self.session.pending.saturating_sub(1);
             let half = &self.halves[direction.reverse()];
-            sink(half.message(Role::Reply, self.session.phase(), Content::Other));
+            sink(&half.message(Role::Reply, self.session.phase(), Content::Other));
         }
     }
 
@@ -250,7 +250,7 @@ impl Session {
             Direction::ClientToServer => self.client_cut(half, sink),
             Direction::ServerToClient => {
                 let role = self.answered();
-                sink(half.message(role, self.phase(), Content::Other));
+                sink(&half.message(role, self.phase(), Content::Other));
             }
         }
     }

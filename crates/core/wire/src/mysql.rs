@@ -240,7 +240,7 @@ impl MysqlDecoder {
             return;
         }
         self.handed[direction] += bytes;
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Unknown,
             direction,

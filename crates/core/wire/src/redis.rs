@@ -237,7 +237,7 @@ impl Decoder for RedisDecoder {
                     .map_err(|fault| half.error(direction, fault))?,
                 Direction::ServerToClient => self.session.reply(kept),
             };
-            sink(half.message(direction, input.at(), said));
+            sink(&half.message(direction, input.at(), said));
             half.ended();
         }
         Ok(())

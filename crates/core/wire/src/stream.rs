@@ -239,7 +239,7 @@ impl Stream {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.ends(at, direction, &mut |message| {
                 if !opaque[message.direction] {
-                    count(handed_out, &message);
+                    count(handed_out, message);
                     sink(message);
                 }
             });
@@ -256,7 +256,7 @@ impl Stream {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.finish(&mut |message| {
                 if !opaque[message.direction] {
-                    count(handed_out, &message);
+                    count(handed_out, message);
                     sink(message);
                 }
             });
@@ -265,6 +265,11 @@ impl Stream {
             let (began, last) = (self.began[direction], self.last[direction]);
             self.emit_opaque(direction, began, last, sink);
         }
+    }
+
+    /// Whether every byte was emitted, so that [`Stream::finish`] would emit nothing.
+    pub fn is_drained(&self) -> bool {
+        self.detection() == DetectionState::Settled && self.search.is_none() && self.given == self.handed_out
     }
 
     pub fn protocol(&self) -> Protocol {
@@ -368,9 +373,9 @@ impl Stream {
         let before = self.handed_out[direction];
         self.given[direction] = self.given[direction].saturating_add(input.length());
         let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
-        let mut counting = |message: Message<'_>| {
+        let mut counting = |message: &Message<'_>| {
             if !opaque[message.direction] {
-                count(handed_out, &message);
+                count(handed_out, message);
                 sink(message);
             }
         };

@@ -249,7 +249,7 @@ impl Handshake {
             (Role::OneWay, HandshakePhase::Done, ALERT | DATA) => Phase::Close,
             _ => Phase::Tls,
         };
-        sink(message(
+        sink(&message(
             Record::from_frame(frame),
             Direction::ClientToServer,
             role,
@@ -330,7 +330,7 @@ impl Handshake {
             }
             HandshakePhase::Done => (Role::Opaque, Phase::Work),
         };
-        sink(message(
+        sink(&message(
             Record::from_frame(frame),
             Direction::ServerToClient,
             role,
@@ -344,7 +344,7 @@ impl Handshake {
 
     fn flush_role(&mut self, role: Role, sink: &mut MessageSink<'_>) {
         if let Some(held) = self.held.take() {
-            sink(message(held, Direction::ServerToClient, role, Phase::Tls));
+            sink(&message(held, Direction::ServerToClient, role, Phase::Tls));
         }
     }
 }

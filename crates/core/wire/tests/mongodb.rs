@@ -87,7 +87,7 @@ fn play(messages: &[(Direction, Vec<u8>)]) -> Seen {
                 Timestamp::default(),
                 *direction,
                 piece,
-                &mut |message: Message<'_>| {
+                &mut |message: &Message<'_>| {
                     seen.roles.push(message.role);
                     seen.contents.push(match message.content {
                         Content::Run { text, sets, .. } => {

@@ -335,7 +335,7 @@ impl<'a> Session<'a> {
         let at = self.line.send(bytes, deadline)?;
         if let Some(decoder) = &mut self.decoder {
             decoder.feed(at, Direction::ClientToServer, bytes, &mut |message| {
-                listening.said(&message);
+                listening.said(message);
             })?;
         }
         Ok(at)

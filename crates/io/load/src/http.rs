@@ -177,7 +177,7 @@ impl Machine for HttpMachine<'_> {
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| reply.message(&message),
+            &mut |message| reply.message(message),
         )?;
         self.reply.next()
     }
@@ -187,7 +187,7 @@ impl Machine for HttpMachine<'_> {
             return Ok(Next::AskAgain);
         }
         let reply = &mut self.reply;
-        self.decoder.finish(&mut |message| reply.message(&message));
+        self.decoder.finish(&mut |message| reply.message(message));
         match self.reply.next() {
             Ok(Next::Wait) => Err(Error::Closed),
             next => next,

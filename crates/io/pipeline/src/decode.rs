@@ -375,14 +375,14 @@ impl Connection {
             ..
         } = self;
         let mut unnamed = UnnamedFacts::new(*protocol);
-        run(stream, &mut |message: Message<'_>| {
+        run(stream, &mut |message: &Message<'_>| {
             notes.emit_until(message.ended, pairing);
             let known = match (*protocol, message.protocol) {
                 (known, Protocol::Unknown) => known,
                 (known, exact) if known.is_over_http() => exact,
                 (known, _) => known,
             };
-            pairing.message(&message, known, fingerprints, &mut |fact| {
+            pairing.message(message, known, fingerprints, &mut |fact| {
                 unnamed.process_fact(fact).each(&mut *out);
             });
         });

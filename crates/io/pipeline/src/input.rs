@@ -109,8 +109,8 @@ pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fac
             batch.send();
             input
         });
-        for fact in receiver.into_iter().flatten() {
-            facts(fact);
+        for batch in receiver {
+            batch.into_iter().for_each(&mut *facts);
         }
         reader
             .join()

@@ -40,7 +40,7 @@ impl Decoder for ToyDecoder {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         while let Some(frame) = self.0[direction.index()].next(&mut input, 4, plan)? {
-            sink(Message {
+            sink(&Message {
                 stream: 0,
                 protocol: Protocol::Toy,
                 direction,

@@ -84,7 +84,7 @@ fn add(passed: &mut Passed, direction: Direction, bytes: &[u8]) {
 fn watch(stream: &mut Stream, passed: Passed, direction: Direction, bytes: &[u8]) -> Option<State> {
     let mut is_over = false;
     stream.feed(Timestamp::default(), direction, bytes, &mut |message| {
-        is_over |= ends_login(&message)
+        is_over |= ends_login(message)
     });
     let decoding = stream.decoding();
     if decoding.protocol == Protocol::Tls || decoding.encrypted {

@@ -5,8 +5,9 @@ use super::closeness::{self, Closeness, Spans};
 use super::server::{Near, Server};
 use super::{Verdict, within};
 use crate::fact::Fact;
+use foldhash::HashSet;
 use model::{CapturedAddress, ConnectionMap, Exchange, Origin, Phase, Protocol};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 

@@ -14,8 +14,8 @@ use super::naming::Naming;
 use super::span;
 use crate::events::waits_for_event;
 use crate::verb;
+use foldhash::HashSet;
 use model::{Endpoint, OperationKind, Phase, TransactionState};
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use super::bursts::{self, Burst};
 use super::grouped::{Grouped, GroupedSink, assemble, group_name};
 use super::member::{Member, Members};
 use super::naming::Naming;
-use super::{MAXIMUM_HELD, MAXIMUM_STEPS, Operations, span, take_id};
+use super::{MAXIMUM_HELD, MAXIMUM_ROOM, MAXIMUM_STEPS, Operations, span, take_id};
 use model::{ConnectionId, OperationKind, OperationStep, Phase, RequestId, Timestamp};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl Operations {
         let group = self.groups.entry(key).or_insert_with(|| Group {
             id: take_id(&mut self.next_id),
             kind,
-            members: Members::default(),
+            members: Members::with_capacity(self.usual_steps),
             from: None,
             ended,
             name: None,
@@ -147,6 +147,7 @@ impl Operations {
             return;
         };
         self.held -= group.members.len();
+        self.usual_steps = group.members.len().min(MAXIMUM_ROOM);
         if group.is_of_stragglers() {
             for step in group.members.steps {
                 out(Grouped::Alone(Box::new(step.exchange), step.protocol));

@@ -40,6 +40,9 @@ impl Naming {
         let Some(fingerprint) = &exchange.fingerprint else {
             return;
         };
+        if self.aptness == Aptness::Work {
+            return;
+        }
         let aptness = aptness(fingerprint, exchange.executions);
         if aptness > self.aptness {
             self.aptness = aptness;

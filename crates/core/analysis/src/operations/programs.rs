@@ -5,8 +5,8 @@
 //! of other programs (a job, another worker) do not belong to its requests. A program that serves
 //! requests without queries (a web server before workers, a proxy) excludes none.
 
+use foldhash::HashSet;
 use model::{ConnectionId, ConnectionMap, PerSide, Side};
-use std::collections::HashSet;
 
 /// Process numbers at both ends, if known.
 pub(super) type Ends = PerSide<Option<u32>>;

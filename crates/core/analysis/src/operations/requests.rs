@@ -35,6 +35,7 @@ use super::member::{Member, Sides};
 use super::programs::Programs;
 use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
 use answered::Answered;
+use foldhash::{HashMap, HashSet};
 use lives::Lives;
 use model::{
     Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, RequestId, Share, StageOutput, Timestamp,
@@ -43,7 +44,6 @@ use model::{
 use opaque::UnderWay;
 use proof::Proof;
 use runs::{Before, ConnectionUnits, Shapes};
-use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use window::{Candidate, Window};
 

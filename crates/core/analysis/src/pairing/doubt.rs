@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    replies: VecDeque<ExchangeBuilder>,
+    replies: VecDeque<Box<ExchangeBuilder>>,
     is_open: bool,
     /// Requests without a reply when the client last continued, and its waits with the same number.
     unanswered: (u64, u32),

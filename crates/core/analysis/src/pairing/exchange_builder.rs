@@ -67,7 +67,7 @@ pub(super) struct ExchangeBuilder {
 }
 
 impl ExchangeBuilder {
-    pub(super) fn new(connection: ConnectionId, message: &Message<'_>, turn: bool) -> Self {
+    pub(super) fn new(connection: ConnectionId, message: &Message<'_>, turn: bool) -> Box<Self> {
         Self::stored(connection, message, turn, Box::new)
     }
 
@@ -78,10 +78,10 @@ impl ExchangeBuilder {
         message: &Message<'_>,
         turn: bool,
         store: impl FnOnce(Exchange) -> Box<Exchange>,
-    ) -> Self {
+    ) -> Box<Self> {
         let mut step = empty_step(message.started);
         step.turn = turn;
-        Self {
+        Box::new(Self {
             exchange: store(exchange(connection, message.phase, message.started, step)),
             step,
             progress: Progress::Writing,
@@ -96,7 +96,7 @@ impl ExchangeBuilder {
             rows_of_statement: 0,
             returned_rows: false,
             acknowledged_after: None,
-        }
+        })
     }
 
     pub(super) fn has_reply(&self) -> bool {
@@ -240,7 +240,7 @@ impl ExchangeBuilder {
     /// Adds a separately assembled reply, now that its request is known.
     pub(super) fn add_answer(
         &mut self,
-        answer: ExchangeBuilder,
+        answer: Box<ExchangeBuilder>,
         bounds: Option<[Duration; 2]>,
         previous_reply_ended: Timestamp,
         waits: &Waits,
@@ -323,7 +323,7 @@ impl ExchangeBuilder {
     }
 
     #[inline]
-    pub(super) fn finish(mut self, waits: &mut Waits) -> Box<Exchange> {
+    pub(super) fn finish(mut self: Box<Self>, waits: &mut Waits) -> Box<Exchange> {
         if self.rows_of_statement > 0 {
             self.returned_rows = true;
             *self.exchange.rows.get_or_insert(0) += self.rows_of_statement;

@@ -2,7 +2,6 @@
 
 use super::Pairing;
 use super::distance::Distance;
-use super::exchange_builder::ExchangeBuilder;
 use crate::empty_exchange::{self, empty_step};
 use crate::fact::FactSink;
 use model::{Phase, Protocol, RelayHandshake, RttSource, Side, Step, TcpHandshake, Timestamp};
@@ -82,7 +81,7 @@ impl Pairing {
         Distance {
             client_side: self.client_side.current(),
             server_side,
-            bounds: match self.queue.front().is_some_and(ExchangeBuilder::has_reply) {
+            bounds: match self.queue.front().is_some_and(|front| front.has_reply()) {
                 true => None,
                 false => self.path.bounds().or(assumed),
             },

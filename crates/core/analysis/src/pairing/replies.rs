@@ -98,7 +98,7 @@ impl Pairing {
             // answer.
             return self.answer_in_doubt(message, Role::ReplyPart);
         }
-        let is_asked = self.queue.front().is_some_and(ExchangeBuilder::has_reply);
+        let is_asked = self.queue.front().is_some_and(|front| front.has_reply());
         if matches!(message.content, Content::Error { .. }) && !is_asked {
             return self.unasked_error(message, protocol, out);
         }

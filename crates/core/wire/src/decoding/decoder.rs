@@ -6,7 +6,7 @@ use super::resume::Resumption;
 use model::{Decoding, Direction, Message, Protocol, Timestamp};
 
 /// Receives messages as they complete. A message borrows from the decoder.
-pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
+pub type MessageSink<'s> = dyn FnMut(&Message<'_>) + 's;
 
 /// A protocol and its decoder.
 pub type Successor = (Protocol, Box<dyn Decoder + Send>);

@@ -69,7 +69,7 @@ impl Session {
             (RDBRLLBCK, _) => Content::Statement { text: b"rollback" },
             _ => Content::Other,
         };
-        sink(message(half, role, phase, content));
+        sink(&message(half, role, phase, content));
     }
 
     /// Finds the statement in a section; one with unseen preparation is announced under our number.
@@ -92,7 +92,7 @@ impl Session {
             parameters: None,
         };
         let announced = message(half, Role::RequestPart, phase, unseen);
-        sink(Message {
+        sink(&Message {
             bytes: 0,
             ..announced
         });

@@ -57,7 +57,7 @@ impl Session {
         } else {
             Role::ReplyPart
         };
-        sink(message(half, role, phase, content));
+        sink(&message(half, role, phase, content));
         if role == Role::Reply {
             self.pending = self.pending.saturating_sub(1);
             if self.pending == 0 {

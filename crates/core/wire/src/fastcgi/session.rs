@@ -158,7 +158,7 @@ impl Session {
                 None => (Role::OneWay, Phase::Work),
             },
         };
-        sink(part.message(Direction::ClientToServer, role, phase, Content::Other));
+        sink(&part.message(Direction::ClientToServer, role, phase, Content::Other));
     }
 
     fn part_of_request(&mut self, part: Part, is_last: bool, is_told: bool, sink: &mut MessageSink<'_>) {
@@ -181,13 +181,13 @@ impl Session {
             },
             false => Content::Other,
         };
-        sink(part.message(Direction::ClientToServer, role, Phase::Work, content));
+        sink(&part.message(Direction::ClientToServer, role, Phase::Work, content));
     }
 
     pub(super) fn server(&mut self, header: Header, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if let Some(sending) = self.sending.take_if(|sending| sending.request == header.request) {
             let so_far = Part::at(sending.ended);
-            sink(so_far.message(
+            sink(&so_far.message(
                 Direction::ClientToServer,
                 Role::Request,
                 Phase::Work,
@@ -204,9 +204,9 @@ impl Session {
         let (said, is_whole) = parse_content(header, frame, head);
         let part = Part::from_frame(frame);
         match place {
-            None => sink(reply(part, header.request, said, is_whole)),
+            None => sink(&reply(part, header.request, said, is_whole)),
             Some(0) => {
-                sink(reply(part, header.request, said, is_whole));
+                sink(&reply(part, header.request, said, is_whole));
                 if is_whole {
                     self.pending.pop();
                     self.pass_early(sink);
@@ -229,7 +229,7 @@ impl Session {
     fn pass_early(&mut self, sink: &mut MessageSink<'_>) {
         while let Some(pending) = self.pending.front_mut() {
             let Some(early) = pending.early.take() else { return };
-            sink(reply(early.part, pending.request, early.said, early.is_whole));
+            sink(&reply(early.part, pending.request, early.said, early.is_whole));
             if !early.is_whole {
                 return;
             }
@@ -239,7 +239,7 @@ impl Session {
 
     fn pass_rest(&mut self, sink: &mut MessageSink<'_>) {
         if let Some(part) = self.rest.take().and_then(|rest| rest.part) {
-            sink(part.message(
+            sink(&part.message(
                 Direction::ClientToServer,
                 Role::OneWay,
                 Phase::Work,

@@ -210,7 +210,7 @@ impl Connection {
             None => Content::Other,
         };
         let whole = message(stream, Direction::ClientToServer, Role::Request, content, nothing);
-        sink(Message {
+        sink(&Message {
             protocol: self.calls.protocol(stream),
             ..whole
         });

@@ -57,7 +57,7 @@ pub(super) fn aside(direction: Direction, passed: Passed, sink: &mut MessageSink
         Direction::ClientToServer => Role::OneWay,
         Direction::ServerToClient => Role::Notice,
     };
-    sink(message(
+    sink(&message(
         Message::CONTROL_STREAM,
         direction,
         role,
@@ -135,8 +135,8 @@ impl Connection {
             let asked = nothing(header.stream, Direction::ClientToServer, Role::Request, client);
             let paused = nothing(header.stream, Direction::ServerToClient, Role::ReplyPause, server);
             match sender {
-                Direction::ClientToServer => [asked, paused].into_iter().for_each(&mut *sink),
-                Direction::ServerToClient => [paused, asked].into_iter().for_each(&mut *sink),
+                Direction::ClientToServer => [&asked, &paused].into_iter().for_each(&mut *sink),
+                Direction::ServerToClient => [&paused, &asked].into_iter().for_each(&mut *sink),
             }
         }
     }
@@ -165,7 +165,7 @@ impl Connection {
             FrameRole::Reply | FrameRole::EarlyReply => (server, Role::Reply),
             FrameRole::Aside => return aside(direction, passed, sink),
         };
-        sink(Message {
+        sink(&Message {
             protocol: self.calls.protocol(stream),
             ..message(stream, sender, role, content, passed)
         });

@@ -71,7 +71,7 @@ impl Session {
         } else {
             Role::RequestPart
         };
-        sink(half.message(role, phase, content));
+        sink(&half.message(role, phase, content));
     }
 
     pub(super) fn client_cut(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
@@ -84,7 +84,7 @@ impl Session {
             Content::Other
         };
         self.requested();
-        sink(half.message(Role::Request, self.phase(), content));
+        sink(&half.message(Role::Request, self.phase(), content));
     }
 
     fn asks(&mut self, half: &HalfConnection, code: u16) {
@@ -140,7 +140,7 @@ impl Session {
             name: name.as_bytes(),
             parameters: None,
         };
-        sink(Message {
+        sink(&Message {
             bytes: 0,
             ..half.message(Role::RequestPart, self.phase(), unseen)
         });

@@ -50,7 +50,7 @@ impl Session {
             (Some(answer), _) => Content::ServerVersion { text: answer.version },
             (None, _) => Content::Other,
         };
-        sink(half.message(role, phase, content));
+        sink(&half.message(role, phase, content));
     }
 
     pub(super) fn environment(&mut self, half: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
@@ -84,7 +84,7 @@ impl<'l> Parts<'l> {
     fn part(&mut self, bytes: u64, content: Content<'_>, sink: &mut MessageSink<'_>) {
         let bytes = bytes.min(self.left);
         self.left -= bytes;
-        sink(Message {
+        sink(&Message {
             bytes,
             content,
             ..self.whole
@@ -92,7 +92,7 @@ impl<'l> Parts<'l> {
     }
 
     fn rest(self, role: Role, sink: &mut MessageSink<'_>) {
-        sink(Message {
+        sink(&Message {
             bytes: self.left,
             role,
             ..self.whole

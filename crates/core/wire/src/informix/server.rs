@@ -55,7 +55,7 @@ impl Session {
             self.answering = self.pending > 0;
             Role::ReplyPart
         };
-        sink(half.message(role, phase, content));
+        sink(&half.message(role, phase, content));
     }
 
     pub(super) fn answered(&mut self) -> Role {

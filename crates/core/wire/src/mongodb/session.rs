@@ -74,7 +74,7 @@ impl Session {
         if message.walk.fields().is_none() {
             pending_reply.transaction = None;
         }
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Mongodb,
             direction: Direction::ClientToServer,
@@ -243,7 +243,7 @@ impl Session {
             content: Content::Other,
         };
         let Some((fields, reply)) = message.walk.fields().zip(pending_reply) else {
-            sink(template);
+            sink(&template);
             return Ok(());
         };
         self.follow_cursor(fields, reply);
@@ -308,7 +308,7 @@ fn emit_reply(fields: &Fields, reply: PendingReply, template: Message<'_>, sink:
     let failed = code.map(|code| Content::Error { code, text: b"" });
     let open = reply.transaction == Some(TransactionState::Open);
     if let Some(content) = failed.filter(|_| open) {
-        sink(Message {
+        sink(&Message {
             stream: 0,
             role: Role::ReplyPart,
             bytes: 0,
@@ -334,7 +334,7 @@ fn emit_reply(fields: &Fields, reply: PendingReply, template: Message<'_>, sink:
         (_, Phase::Work) => Content::Done { rows, transaction },
         (_, Phase::Connect | Phase::Tls | Phase::Login | Phase::Close) => Content::Other,
     };
-    sink(Message { content, ..template });
+    sink(&Message { content, ..template });
 }
 
 fn is_word(text: &[u8]) -> bool {

@@ -65,7 +65,7 @@ impl Conversation {
         if let Some(shown) = self.shown.take() {
             announce(shown, message, sink);
         }
-        sink(message);
+        sink(&message);
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Conversation {
     #[inline]
     pub(super) fn row(&mut self, arrival: Arrival, bytes: u64, sink: &mut MessageSink<'_>) {
         self.rows += 1;
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Mysql,
             direction: arrival.direction,
@@ -285,7 +285,7 @@ fn announce(shown: Shown, message: Message<'_>, sink: &mut MessageSink<'_>) {
         .prepared
         .map(|(number, parameters)| (number.to_string(), parameters));
     let mut say = |content| {
-        sink(Message {
+        sink(&Message {
             bytes: 0,
             role: Role::ReplyPart,
             content,

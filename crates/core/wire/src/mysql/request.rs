@@ -63,7 +63,7 @@ impl Conversation {
         };
         let message = part.message(Direction::ClientToServer, &unit);
         if let Some((statement, number)) = self.unseen.take() {
-            sink(Message {
+            sink(&Message {
                 bytes: 0,
                 role: Role::RequestPart,
                 content: Content::Unseen {
@@ -75,16 +75,16 @@ impl Conversation {
             });
         }
         match self.introduced.take() {
-            None => sink(message),
+            None => sink(&message),
             Some(client) => {
                 let share = message.bytes.min(client.len() as u64);
-                sink(Message {
+                sink(&Message {
                     bytes: share,
                     role: Role::RequestPart,
                     content: Content::Client { text: &client },
                     ..message
                 });
-                sink(Message {
+                sink(&Message {
                     bytes: message.bytes - share,
                     ..message
                 });

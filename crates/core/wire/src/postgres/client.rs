@@ -46,7 +46,7 @@ impl Session {
                         phase,
                         content,
                     );
-                    sink(Message {
+                    sink(&Message {
                         bytes: 0,
                         ..announced
                     });
@@ -86,7 +86,7 @@ impl Session {
             }
             _ => Role::RequestPart,
         };
-        sink(message(frame, Direction::ClientToServer, role, phase, content));
+        sink(&message(frame, Direction::ClientToServer, role, phase, content));
     }
 
     fn request(&mut self, pending_reply: PendingReply) -> Role {

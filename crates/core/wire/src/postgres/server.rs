@@ -25,7 +25,7 @@ impl Session {
         let mut content = Content::Other;
         if let Some(columns) = self.columns(frame) {
             let announced = message(frame, Direction::ServerToClient, Role::ReplyPart, phase, columns);
-            sink(Message {
+            sink(&Message {
                 bytes: 0,
                 ..announced
             });
@@ -78,7 +78,7 @@ impl Session {
             _ => Role::ReplyPart,
         };
         let phase = if phase == Phase::Work { self.phase } else { phase };
-        sink(message(frame, Direction::ServerToClient, role, phase, content));
+        sink(&message(frame, Direction::ServerToClient, role, phase, content));
     }
 
     fn columns(&mut self, frame: &Frame<'_>) -> Option<Content<'static>> {
@@ -150,7 +150,7 @@ impl Session {
 
     fn answer_with_nothing(&self, requests: usize, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         for _ in 0..requests {
-            sink(Message {
+            sink(&Message {
                 bytes: 0,
                 ..message(
                     frame,

@@ -15,14 +15,14 @@ impl Session {
         let code = frame.header.last_chunk().copied().map(u32::from_be_bytes);
         match code {
             Some(CANCEL_REQUEST) => {
-                sink(message(frame, client, Role::OneWay, Phase::Work, Content::Other));
+                sink(&message(frame, client, Role::OneWay, Phase::Work, Content::Other));
             }
             Some(SSL_REQUEST | GSSENC_REQUEST) => {
                 self.pending.push(PendingReply::Leg);
                 self.shapes.negotiating = true;
                 self.shapes.encryption_asked = true;
                 self.phase = Phase::Login;
-                sink(message(frame, client, Role::Request, Phase::Tls, Content::Other));
+                sink(&message(frame, client, Role::Request, Phase::Tls, Content::Other));
             }
             _ => {
                 self.pending.push(PendingReply::Leg);
@@ -42,7 +42,7 @@ impl Session {
             }
             let share = name.len() as u64 + value.len() as u64 + 2;
             rest = rest.saturating_sub(share);
-            sink(Message {
+            sink(&Message {
                 bytes: share,
                 ..message(
                     frame,
@@ -56,7 +56,7 @@ impl Session {
                 )
             });
         }
-        sink(Message {
+        sink(&Message {
             bytes: rest,
             ..message(
                 frame,
@@ -76,7 +76,7 @@ impl Session {
             [encryption::GSS] => self.shapes.gss_encrypted = true,
             _ => {}
         }
-        sink(message(
+        sink(&message(
             frame,
             Direction::ServerToClient,
             Role::Reply,

@@ -20,7 +20,7 @@ impl Stream {
         decoder.desync(direction);
         self.opaque[direction] = true;
         self.handed_out[direction] = self.given[direction];
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: self.protocol,
             direction,
@@ -49,7 +49,7 @@ impl Stream {
         for counted in [&mut self.given, &mut self.handed_out] {
             counted[direction] += header.bytes;
         }
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Unknown,
             direction,
@@ -84,7 +84,7 @@ impl Stream {
             return;
         }
         self.handed_out[direction] = self.given[direction];
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Unknown,
             direction,

@@ -39,7 +39,7 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
     for (at, direction, bytes, unseen) in window.pieces() {
         let direction = turned(direction, reversed);
         begun[direction] |= !bytes.is_empty();
-        let mut sink = |message: Message<'_>| heard.process_message(&message);
+        let mut sink = |message: &Message<'_>| heard.process_message(message);
         if !bytes.is_empty()
             && decoder
                 .process_input(direction, Input::seen(at, bytes), &mut sink)
@@ -55,7 +55,7 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
         }
     }
     let doubts = decoder.has_doubts();
-    decoder.finish(&mut |message| heard.process_message(&message));
+    decoder.finish(&mut |message| heard.process_message(message));
     let is_cut = Direction::ALL
         .into_iter()
         .any(|direction| decoder.pending(direction) > 0);

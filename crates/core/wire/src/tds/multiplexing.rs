@@ -93,7 +93,7 @@ impl Sessions {
         }
         match direction {
             Direction::ClientToServer => self.carry(frame),
-            Direction::ServerToClient => sink(message(
+            Direction::ServerToClient => sink(&message(
                 direction,
                 Role::Notice,
                 frame.started,
@@ -108,7 +108,7 @@ impl Sessions {
         let bytes = std::mem::take(&mut self.carried);
         if bytes > 0 {
             let direction = Direction::ClientToServer;
-            sink(message(direction, Role::OneWay, self.since, self.until, bytes));
+            sink(&message(direction, Role::OneWay, self.since, self.until, bytes));
         }
     }
 

@@ -295,7 +295,7 @@ impl Session {
         sink: &mut MessageSink<'_>,
     ) {
         let bytes = std::mem::take(&mut self.request.bytes);
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Tds,
             direction: Direction::ClientToServer,

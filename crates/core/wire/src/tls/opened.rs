@@ -108,7 +108,7 @@ impl Decoder for OpenedTlsDecoder {
 
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let Connection { inside, meters, .. } = &mut self.connection;
-        inside.end(at, direction, &mut |message| sink(sealed(meters, message)));
+        inside.end(at, direction, &mut |message| sink(&sealed(meters, *message)));
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
@@ -117,7 +117,7 @@ impl Decoder for OpenedTlsDecoder {
         }
         self.connection.handshake.flush_role(Role::Reply, sink);
         let Connection { inside, meters, .. } = &mut self.connection;
-        inside.finish(&mut |message| sink(sealed(meters, message)));
+        inside.finish(&mut |message| sink(&sealed(meters, *message)));
     }
 
     fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Resumption {
@@ -159,7 +159,7 @@ impl Connection {
                 let Self { inside, meters, .. } = self;
                 let length = plain.len() as u64;
                 meters[direction].push(length, frame.bytes, frame.started);
-                let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
+                let sink = &mut |message: &Message<'_>| sink(&sealed(meters, *message));
                 inside.feed(frame.ended, direction, plain, sink);
             }
             OpenedRecord::Clear => self.handshake.record(direction, kind, frame, sink),
@@ -202,7 +202,7 @@ impl Connection {
         }
         let Self { inside, meters, .. } = self;
         meters[direction].push(plain, frame.bytes, frame.started);
-        let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
+        let sink = &mut |message: &Message<'_>| sink(&sealed(meters, *message));
         inside.skip(frame.ended, direction, plain, sink);
     }
 
@@ -215,7 +215,7 @@ impl Connection {
             let Self { inside, meters, .. } = self;
             // A byte of plain text without stream bytes stands for the lost ones.
             meters[direction].push(1, 0, at);
-            let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
+            let sink = &mut |message: &Message<'_>| sink(&sealed(meters, *message));
             inside.skip(at, direction, 1, sink);
             inside.desync_direction(at, direction, sink);
         }
@@ -303,6 +303,6 @@ impl Handshake {
             Direction::ClientToServer => Role::OneWay,
             Direction::ServerToClient => Role::Notice,
         };
-        sink(message(Record::from_frame(frame), direction, role, phase));
+        sink(&message(Record::from_frame(frame), direction, role, phase));
     }
 }

@@ -123,7 +123,7 @@ impl Session {
             span: Some((at, at)),
             ..BufferedPackets::default()
         };
-        sink(held.message(
+        sink(&held.message(
             Direction::ClientToServer,
             Role::OneWay,
             self.phase(),
@@ -145,7 +145,7 @@ impl Session {
         if interrupts && (self.request.packets > 0 || !self.pending.is_empty()) {
             self.request_is_over(sink);
             let held = BufferedPackets::from_packet(packet);
-            sink(held.message(
+            sink(&held.message(
                 Direction::ClientToServer,
                 Role::OneWay,
                 self.phase(),
@@ -155,7 +155,7 @@ impl Session {
         }
         if flags & FLAG_END_OF_FILE != 0 && packet.body.len() <= FLAGS {
             self.request_is_over(sink);
-            sink(BufferedPackets::from_packet(packet).message(
+            sink(&BufferedPackets::from_packet(packet).message(
                 Direction::ClientToServer,
                 Role::OneWay,
                 Phase::Close,
@@ -211,7 +211,7 @@ impl Session {
                 PendingReply::from_phase(Phase::Connect, Asks::Connection),
                 goes_on,
             );
-            return sink(held.request(Role::Request, Phase::Connect, Content::Other));
+            return sink(&held.request(Role::Request, Phase::Connect, Content::Other));
         }
         match self.calls.parse_call(said) {
             Call::Login => {
@@ -220,11 +220,11 @@ impl Session {
                 let program = self.program.as_deref().filter(|_| introduction::is_last(said));
                 let client = introduction::driver(said).or(program.map(str::as_bytes));
                 let content = client.map_or(Content::Other, |text| Content::Client { text });
-                sink(held.request(Role::Request, Phase::Login, content));
+                sink(&held.request(Role::Request, Phase::Login, content));
             }
             Call::Services => {
                 self.owe(PendingReply::from_phase(Phase::Login, Asks::Services), goes_on);
-                sink(held.request(Role::Request, Phase::Login, Content::Other));
+                sink(&held.request(Role::Request, Phase::Login, Content::Other));
             }
             Call::Execute(execution) => self.emit_execution(held, (execution, said), goes_on, sink),
             Call::Fetch { cursor, rows } => {
@@ -235,7 +235,7 @@ impl Session {
                     fetch_rows: (rows > 0).then_some(rows),
                     fetch_bytes: None,
                 };
-                sink(held.request(Role::Request, Phase::Work, content));
+                sink(&held.request(Role::Request, Phase::Work, content));
             }
             Call::Commit => self.emit_other(
                 held,
@@ -270,7 +270,7 @@ impl Session {
         sink: &mut MessageSink<'_>,
     ) {
         self.owe(PendingReply::from_phase(phase, Asks::Other), goes_on);
-        sink(held.request(Role::Request, phase, content));
+        sink(&held.request(Role::Request, phase, content));
     }
 
     fn emit_execution(
@@ -285,7 +285,7 @@ impl Session {
             Some(text) => {
                 let statement = StatementId(self.next_statement);
                 self.next_statement = self.next_statement.saturating_add(1);
-                sink(held.request(
+                sink(&held.request(
                     Role::RequestPart,
                     Phase::Work,
                     Content::Prepare { statement, text },
@@ -302,7 +302,7 @@ impl Session {
             values: values(&execution, said),
         };
         let bytes = if execution.text.is_some() { 0 } else { held.bytes };
-        sink(Message {
+        sink(&Message {
             bytes,
             ..held.request(Role::Request, Phase::Work, content)
         });
@@ -334,7 +334,7 @@ impl Session {
         let statement = StatementId(self.next_statement);
         self.next_statement = self.next_statement.saturating_add(1);
         self.unseen.insert(number, statement);
-        sink(Message {
+        sink(&Message {
             bytes: 0,
             ..held.request(
                 Role::RequestPart,

@@ -117,7 +117,7 @@ pub fn play_with_sides(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, St
     let mut stream = Stream::joined(server_port);
     let mut seen = Vec::new();
     let mut is_reversed = false;
-    let mut sink = |message: Message<'_>| seen.push(Seen::from_message(&message));
+    let mut sink = |message: &Message<'_>| seen.push(Seen::from_message(message));
     let mut release = |stream: &mut Stream, is_reversed: &mut bool| {
         if let DetectionState::Decided { reversed } = stream.detection() {
             *is_reversed = reversed;
@@ -150,7 +150,7 @@ pub fn play_with_sides(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, St
 
 pub fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     let mut seen = Vec::new();
-    let mut sink = |message: Message<'_>| seen.push(Seen::from_message(&message));
+    let mut sink = |message: &Message<'_>| seen.push(Seen::from_message(message));
     for segment in segments {
         if segment.hole > 0 {
             stream.skip(segment.at, segment.direction, segment.hole, &mut sink);

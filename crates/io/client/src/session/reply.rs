@@ -136,7 +136,7 @@ impl Listening {
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| self.progress.process_message(&message),
+            &mut |message| self.progress.process_message(message),
         )?;
         Ok(())
     }
@@ -162,7 +162,7 @@ impl Listening {
         line: &ClientConnection<'_>,
     ) -> Result<(Reply, Vec<u8>), SessionError> {
         if let Some(decoder) = decoder {
-            decoder.finish(&mut |message| self.progress.process_message(&message));
+            decoder.finish(&mut |message| self.progress.process_message(message));
         }
         if self.is_over() || self.progress.error.is_some() {
             Ok(self.reply(sent_at, before, line))

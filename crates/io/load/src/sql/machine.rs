@@ -338,7 +338,7 @@ impl Machine for SqlMachine<'_> {
             Timestamp::default(),
             Direction::ServerToClient,
             bytes,
-            &mut |message| reply.progress.process_message(&message),
+            &mut |message| reply.progress.process_message(message),
         )?;
         if std::mem::take(&mut self.reply.progress.paused) {
             request.extend_from_slice(self.load.protocol.refusal());

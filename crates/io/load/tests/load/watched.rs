@@ -73,7 +73,8 @@ impl Observer for Watcher {
             ConnectionEvent::RoundTrip { .. }
             | ConnectionEvent::AssumedRoundTrip { .. }
             | ConnectionEvent::Recovery { .. }
-            | ConnectionEvent::Ended { .. } => {}
+            | ConnectionEvent::Ended { .. }
+            | ConnectionEvent::Drained => {}
             ConnectionEvent::Closed { totals, .. } => {
                 assert_eq!(totals.payload_bytes, seen.payload);
                 seen.closed = true;

@@ -87,7 +87,7 @@ impl Observer for Writer {
             ConnectionEvent::RoundTrip { side, rtt, .. } => story.round_trips.push((side, rtt)),
             ConnectionEvent::AssumedRoundTrip { .. } => panic!("a relay measures"),
             ConnectionEvent::Recovery { from, to, .. } => assert!(from <= to, "{from:?} {to:?}"),
-            ConnectionEvent::Ended { .. } => {}
+            ConnectionEvent::Ended { .. } | ConnectionEvent::Drained => {}
             ConnectionEvent::Closed { at, how, totals } => story.closed = Some((at, how, totals)),
         }
     }

@@ -76,9 +76,9 @@ impl Reading {
         let mut passed = Vec::new();
         let mut transaction = None;
         let mut seen = 0;
-        feed(stream, &mut |message: Message<'_>| {
+        feed(stream, &mut |message: &Message<'_>| {
             seen += message.bytes;
-            record_message(&message, request, fingerprints, prepared, &mut passed);
+            record_message(message, request, fingerprints, prepared, &mut passed);
             if let Content::Ready(state)
             | Content::Done {
                 transaction: Some(state),

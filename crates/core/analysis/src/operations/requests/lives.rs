@@ -12,8 +12,9 @@
 //!    later one.
 
 use super::super::member::Sides;
+use foldhash::HashMap;
 use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 

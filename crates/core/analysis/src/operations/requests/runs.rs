@@ -5,8 +5,8 @@
 //! number of statements per request and the pauses.
 
 use super::super::member::{Member, Sides};
+use foldhash::HashMap;
 use model::{Assigned, Fingerprint, Phase, Timestamp, TransactionState};
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 

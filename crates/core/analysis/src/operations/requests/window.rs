@@ -19,8 +19,8 @@ use super::likelihood::Likelihood;
 use super::lives::{FOREVER, Lives};
 use super::runs::{AssignmentUnit, ConnectionUnits, Shapes, push, united};
 use super::search::{self, Earlier, Group, Owner, Request, Work};
+use foldhash::HashSet;
 use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Phase, Share, Timestamp};
-use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 #[derive(Debug)]

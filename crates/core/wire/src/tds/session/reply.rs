@@ -170,7 +170,7 @@ impl Session {
             started: frame.started,
             is_holed: false,
         };
-        sink(Message {
+        sink(&Message {
             stream: 0,
             protocol: Protocol::Tds,
             direction: Direction::ServerToClient,

@@ -27,7 +27,7 @@ impl Session {
                 Role::ReplyPart
             };
             let held = std::mem::take(&mut self.reply);
-            sink(held.message(Direction::ServerToClient, role, self.phase(), Content::Other));
+            sink(&held.message(Direction::ServerToClient, role, self.phase(), Content::Other));
         }
         if packet.kind == packet::ACCEPT && !packet.is_holed {
             let version = packet
@@ -69,15 +69,15 @@ impl Session {
         }
         let Some(pending_reply) = self.pending.front().copied() else {
             self.answered.clear();
-            return sink(held.reply(Role::Notice, Phase::Work, Content::Other));
+            return sink(&held.reply(Role::Notice, Phase::Work, Content::Other));
         };
         if matches!(held.kind, packet::MARKER | packet::RESEND) {
             self.paused = true;
             self.answered.clear();
-            return sink(held.reply(Role::ReplyPause, pending_reply.phase, Content::Other));
+            return sink(&held.reply(Role::ReplyPause, pending_reply.phase, Content::Other));
         }
         if self.marks_ends && self.pending.len() > 1 && !held.is_marked {
-            return sink(held.reply(Role::ReplyPart, pending_reply.phase, Content::Other));
+            return sink(&held.reply(Role::ReplyPart, pending_reply.phase, Content::Other));
         }
         self.pending.pop();
         let answered = std::mem::take(&mut self.answered);
@@ -95,10 +95,10 @@ impl Session {
     ) {
         match pending_reply.asks {
             Asks::Connection if held.kind != packet::ACCEPT => emit_refusal(held, answered, sink),
-            Asks::Connection => sink(held.reply(Role::Reply, pending_reply.phase, Content::Other)),
+            Asks::Connection => sink(&held.reply(Role::Reply, pending_reply.phase, Content::Other)),
             Asks::Services => {
                 self.encrypted = introduction::services_are_on(answered);
-                sink(held.reply(Role::Reply, pending_reply.phase, Content::Other));
+                sink(&held.reply(Role::Reply, pending_reply.phase, Content::Other));
             }
             Asks::Login | Asks::Rows | Asks::Other => self.emit_ending(held, pending_reply, answered, sink),
         }
@@ -112,7 +112,7 @@ impl Session {
         sink: &mut MessageSink<'_>,
     ) {
         let reply = |content: Content<'_>, sink: &mut MessageSink<'_>| {
-            sink(held.reply(Role::Reply, pending_reply.phase, content))
+            sink(&held.reply(Role::Reply, pending_reply.phase, content))
         };
         let end = ending(answered, self.age);
         let failed = match end {
@@ -184,7 +184,7 @@ fn emit_refusal(held: &BufferedPackets, answered: &[u8], sink: &mut MessageSink<
         (Some(number), _) if number != 0 => {
             let code = format!("ORA-{number:05}");
             let text = b"the listener refused the connection";
-            sink(held.reply(
+            sink(&held.reply(
                 Role::Reply,
                 Phase::Connect,
                 Content::Error {
@@ -195,9 +195,9 @@ fn emit_refusal(held: &BufferedPackets, answered: &[u8], sink: &mut MessageSink<
         }
         (_, Some(version)) => {
             let text = version.as_bytes();
-            sink(held.reply(Role::Reply, Phase::Connect, Content::ServerVersion { text }));
+            sink(&held.reply(Role::Reply, Phase::Connect, Content::ServerVersion { text }));
         }
-        (_, None) => sink(held.reply(Role::Reply, Phase::Connect, Content::Other)),
+        (_, None) => sink(&held.reply(Role::Reply, Phase::Connect, Content::Other)),
     }
 }
 
