@@ -39,7 +39,7 @@ use crate::fact::{Fact, FactSink};
 use crate::fingerprint::Fingerprints;
 use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
-pub use closing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
+pub use closing::{DrainedConnection, GIVEN_UP, NO_REPLY, REPLY_CUT};
 use doubt::Answers;
 use ending::Ending;
 use exchange_builder::ExchangeBuilder;

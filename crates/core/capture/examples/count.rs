@@ -36,6 +36,7 @@ impl Observer for Count {
             | ConnectionEvent::Handshake(_)
             | ConnectionEvent::RelayHandshake(_)
             | ConnectionEvent::Ended { .. }
+            | ConnectionEvent::Drained
             | ConnectionEvent::Closed { .. } => {}
         }
     }

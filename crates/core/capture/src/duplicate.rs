@@ -14,6 +14,17 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
+    pub fn of_interface(interface: u32) -> Self {
+        Self {
+            interface,
+            ..Self::default()
+        }
+    }
+
+    pub fn interface(&self) -> u32 {
+        self.interface
+    }
+
     #[inline]
     pub fn add(&mut self, head: &Head) {
         self.interface = head.interface;

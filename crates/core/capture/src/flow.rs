@@ -3,6 +3,7 @@
 mod hold;
 mod keep_alive;
 mod opening;
+mod resting;
 
 use crate::half::{Half, Output};
 use crate::hosts::{Estimate, HostPair};
@@ -16,6 +17,7 @@ use model::{
     Timestamp,
 };
 use opening::HandshakeSeen;
+pub(crate) use resting::Resting;
 use std::time::Duration;
 
 pub(crate) struct Flow {
@@ -25,6 +27,8 @@ pub(crate) struct Flow {
     pub client_first: bool,
     pub last_at: Timestamp,
     pub listed: bool,
+    /// [`ConnectionEvent::Drained`] was reported.
+    pub drained: bool,
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: HandshakeSeen,
     pub halves: PerDirection<Half>,
@@ -43,6 +47,7 @@ impl Flow {
             client_first,
             last_at: at,
             listed: false,
+            drained: false,
             closing: None,
             opening: HandshakeSeen::default(),
             halves: PerDirection::from_fn(Half::new),

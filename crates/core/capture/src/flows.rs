@@ -1,9 +1,10 @@
 //! Assigns packets to connections, opens and closes these.
 
+mod leaving;
 mod newcomers;
 
 use crate::copies::{Copies, Newcomer, Owner};
-use crate::flow::Flow;
+use crate::flow::{Flow, Resting};
 use crate::half::{Faults, Output};
 use crate::hosts::Hosts;
 use crate::key::{Key, KeyHasher};
@@ -13,7 +14,6 @@ use crate::tcp::{ACK, Head, Packet, SYN, SynOptions};
 use model::{ConnectionId, Endpoint, Observer, Timestamp};
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
-use std::time::Duration;
 
 pub(crate) struct Flows<'o> {
     out: Output<'o>,
@@ -21,6 +21,8 @@ pub(crate) struct Flows<'o> {
     /// Latest connection in a virtual network, by its endpoints without the network.
     tagged: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
     slots: Vec<Option<Box<Flow>>>,
+    /// By slot, drained connections instead of those in `slots`.
+    resting: Vec<Option<Box<Resting>>>,
     keys: Vec<Key>,
     free: Vec<u32>,
     last: Option<(Key, Place)>,
@@ -28,8 +30,10 @@ pub(crate) struct Flows<'o> {
     comparisons: u32,
     /// Connections with a FIN or RST, and when to check them again.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
+    /// The same, and when to check whether they can rest.
+    draining: VecDeque<(Timestamp, u32, ConnectionId)>,
     holding: Vec<(u32, ConnectionId)>,
-    /// Time of the next check of `leaving` and `holding`.
+    /// Time of the next check of `leaving`, `draining` and `holding`.
     due: Timestamp,
     /// Slot at which the next search for an idle connection begins.
     hand: usize,
@@ -67,12 +71,14 @@ impl<'o> Flows<'o> {
             by_key: HashMap::default(),
             tagged: HashMap::default(),
             slots: Vec::new(),
+            resting: Vec::new(),
             keys: Vec::new(),
             free: Vec::new(),
             last: None,
             copies: Copies::default(),
             comparisons: MAX_COMPARISONS,
             leaving: VecDeque::new(),
+            draining: VecDeque::new(),
             holding: Vec::new(),
             due: Timestamp::from_nanos(u64::MAX),
             hand: 0,
@@ -179,28 +185,8 @@ impl<'o> Flows<'o> {
             self.due = self.due.min(until);
         }
         if !was_closing && flow.closing.is_some() {
-            let at = head.at.after(LINGER);
-            self.leaving.push_back((at, slot, flow.id));
-            self.due = self.due.min(at);
-            self.forget_stale();
-        }
-    }
-
-    /// Keeps the lists no longer than the number of connections, at any rate of new ones.
-    fn forget_stale(&mut self) {
-        let Self {
-            leaving,
-            holding,
-            slots,
-            ..
-        } = self;
-        let is_current =
-            |slot: u32, id: ConnectionId| slots[slot as usize].as_deref().is_some_and(|flow| flow.id == id);
-        if leaving.len() > 2 * MAX_FLOWS {
-            leaving.retain(|(_, slot, id)| is_current(*slot, *id));
-        }
-        if holding.len() > 2 * MAX_FLOWS {
-            holding.retain(|(slot, id)| is_current(*slot, *id));
+            let id = flow.id;
+            self.leave(slot, id, head.at);
         }
     }
 
@@ -210,8 +196,8 @@ impl<'o> Flows<'o> {
         }
         self.out.observer.flush_settled(&self.out.hosts);
         let mut left: Vec<(ConnectionId, u32)> = (0u32..)
-            .zip(&self.slots)
-            .filter_map(|(slot, flow)| flow.as_ref().map(|flow| (flow.id, slot)))
+            .zip(0..self.slots.len())
+            .filter_map(|(slot, _)| self.tracked(slot).map(|(id, _)| (id, slot)))
             .collect();
         left.sort_unstable();
         for (_, slot) in left {
@@ -255,32 +241,21 @@ impl<'o> Flows<'o> {
             due = due.min(until);
             true
         });
-        while let Some((time, slot, id)) = self.leaving.front().copied() {
-            if time >= at {
-                due = due.min(time);
-                break;
-            }
-            self.leaving.pop_front();
-            let Some(flow) = self.slots[slot as usize].as_deref().filter(|flow| flow.id == id) else {
-                continue;
-            };
-            let again = flow.last_at.after(LINGER);
-            if again < at {
-                self.close(slot, at);
-            } else {
-                self.leaving.push_back((again, slot, id));
-            }
-        }
+        due = due.min(self.attend_draining(at)).min(self.attend_leaving(at));
         self.due = due;
     }
 
     /// Whether a packet belongs to the current connection of its endpoints.
     #[inline]
     fn admit(&mut self, slot: u32, source: usize, head: &Head, from_low: bool) -> Admission {
+        self.wake(slot);
         let Some(flow) = self.slots[slot as usize].as_deref_mut() else {
             return Admission::Successor;
         };
         let syn = head.has(SYN);
+        if flow.owner == source && flow.is_outlived_by(flow.direction(from_low), head) {
+            return Admission::Successor;
+        }
         if flow.owner == source && !syn {
             return Admission::Same;
         }
@@ -378,6 +353,7 @@ impl<'o> Flows<'o> {
             Some(slot) => slot,
             None => {
                 self.slots.push(None);
+                self.resting.push(None);
                 self.keys.push(key);
                 (self.slots.len() - 1) as u32
             }
@@ -397,7 +373,9 @@ impl<'o> Flows<'o> {
     }
 
     fn close(&mut self, slot: u32, end: Timestamp) {
-        let Some(mut flow) = self.slots[slot as usize].take() else {
+        let resting = self.resting[slot as usize].take();
+        let open = self.slots[slot as usize].take().map(|flow| *flow);
+        let Some(mut flow) = open.or_else(|| resting.map(|resting| resting.wake())) else {
             return;
         };
         flow.close(end, &mut self.out);
@@ -417,10 +395,7 @@ impl<'o> Flows<'o> {
     #[cold]
     fn make_room(&mut self, at: Timestamp) {
         while let Some((_, slot, id)) = self.leaving.pop_front() {
-            if self.slots[slot as usize]
-                .as_deref()
-                .is_some_and(|flow| flow.id == id)
-            {
+            if self.tracked(slot).is_some_and(|(current, _)| current == id) {
                 return self.close(slot, at);
             }
         }
@@ -450,11 +425,8 @@ fn continues(owner: Option<&Span>, source: Option<&Span>) -> bool {
     owner.ended && source.first_at.is_some_and(|first_at| first_at >= owner.last_at)
 }
 
-/// Connections tracked, open or just ended: about 80 MB here, and ten times that in decoders and
-/// operations (bench/growth.sh).
+/// Connections tracked, open or just ended (bench/growth.sh has their memory).
 const MAX_FLOWS: usize = 65_536;
 /// Comparisons for connections that begin in the middle, in total: one second of work.
 const MAX_COMPARISONS: u32 = 10_000_000;
-/// Time that an ended connection is kept after its last packet, so that late packets count for it.
-const LINGER: Duration = Duration::from_secs(60);
 const IDLE_SEARCH: usize = 64;

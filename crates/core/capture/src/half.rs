@@ -69,7 +69,7 @@ pub(crate) struct Half {
     pub fin_passed: bool,
     /// An acknowledged FIN that was probably not captured.
     pub fin_believed: bool,
-    end_told: bool,
+    pub end_told: bool,
     pub flights: Flights,
     pub pending: Option<Box<Pending>>,
     /// Time and length of the last new payload.

@@ -70,6 +70,9 @@ pub enum ConnectionEvent<'a> {
         /// The direction that ended.
         direction: Direction,
     },
+    /// No payload of the connection follows: both directions ended a while ago, and no byte of them
+    /// is missing. Packets that come late only count in the totals.
+    Drained,
     /// The connection or the observation ended.
     Closed {
         /// First FIN or RST, or the end of the observation.
@@ -119,6 +122,7 @@ impl<'a> ConnectionEvent<'a> {
             },
             Self::Recovery { direction, from, to } => ConnectionEvent::Recovery { direction, from, to },
             Self::Ended { at, direction } => ConnectionEvent::Ended { at, direction },
+            Self::Drained => ConnectionEvent::Drained,
             Self::Closed { at, how, totals } => ConnectionEvent::Closed { at, how, totals },
         };
         (detached, &[])
@@ -136,7 +140,7 @@ impl<'a> ConnectionEvent<'a> {
     #[must_use]
     pub fn reversed(self) -> Self {
         match self {
-            Self::Opened { .. } | Self::Handshake(_) | Self::RelayHandshake(_) => self,
+            Self::Opened { .. } | Self::Handshake(_) | Self::RelayHandshake(_) | Self::Drained => self,
             Self::Segment(segment) => Self::Segment(Segment {
                 direction: segment.direction.reverse(),
                 ..segment

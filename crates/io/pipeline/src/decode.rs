@@ -1,5 +1,6 @@
 //! Decodes events of connections into facts, with a decoder and the pairing of each connection.
 
+use super::drained::Drained;
 use super::notes::{Note, Notes};
 use super::unnamed_facts::UnnamedFacts;
 use analysis::exchange_pool::ExchangePool;
@@ -17,7 +18,8 @@ use tls_keys::Secrets;
 use wire::{DetectionState, Stream};
 
 pub struct ConnectionDecoders {
-    open: ConnectionMap<Connection>,
+    open: ConnectionMap<Box<Connection>>,
+    drained: ConnectionMap<Drained>,
     fingerprints: Fingerprints,
     keep_literals: bool,
     digests: RandomState,
@@ -43,6 +45,7 @@ impl ConnectionDecoders {
     pub fn new(keep_literals: bool) -> Self {
         Self {
             open: ConnectionMap::default(),
+            drained: ConnectionMap::default(),
             fingerprints: Fingerprints::default(),
             keep_literals,
             digests: RandomState::new(),
@@ -113,22 +116,26 @@ impl ConnectionDecoders {
                 server,
                 sides_certain,
             };
-            self.open.insert(id, opened.connection(id, self));
+            self.open.insert(id, Box::new(opened.connection(id, self)));
             if sides_certain {
                 opened.introduce(id, out);
             }
             return;
         }
         let is_closing = matches!(event, ConnectionEvent::Closed { .. });
+        let goes_on = !is_closing && !matches!(event, ConnectionEvent::Drained);
         if let Some(connection) = self
             .open
             .get_mut(&id)
-            .filter(|open| open.stream.detection() == DetectionState::Settled && !is_closing)
+            .filter(|open| open.stream.detection() == DetectionState::Settled && goes_on)
         {
             return connection.event(event, &mut self.fingerprints, out);
         }
+        if let ConnectionEvent::Drained = event {
+            return self.drain(id);
+        }
         let Some(mut connection) = self.open.remove(&id) else {
-            return;
+            return self.drained_event(id, event, out);
         };
         if is_closing || connection.is_decided_by_end(event) {
             connection.stream.decide_at_end();
@@ -140,6 +147,25 @@ impl ConnectionDecoders {
         connection.event(event, &mut self.fingerprints, out);
         self.flush_connection(id, &mut connection, out);
         self.open.insert(id, connection);
+    }
+
+    fn drain(&mut self, id: ConnectionId) {
+        let is_drained = |open: &Connection| open.stream.is_drained() && open.pairing.is_drained();
+        if self.open.get(&id).is_some_and(|open| is_drained(open))
+            && let Some(connection) = self.open.remove(&id)
+        {
+            self.drained.insert(id, connection.drain());
+        }
+    }
+
+    fn drained_event(&mut self, id: ConnectionId, event: ConnectionEvent<'_>, out: &mut FactSink<'_>) {
+        if let ConnectionEvent::Closed { .. } = event {
+            if let Some(drained) = self.drained.remove(&id) {
+                drained.close(event, out);
+            }
+        } else if let Some(drained) = self.drained.get_mut(&id) {
+            drained.event(event);
+        }
     }
 
     /// Emits waiting facts after the connection's protocol and sides are decided.
@@ -277,7 +303,7 @@ impl Connection {
             }),
             ConnectionEvent::Recovery { from, to, .. } => self.apply_note(Note::Recovery { from, to }),
             ConnectionEvent::Ended { at, direction } => self.ended(at, direction, fingerprints, out),
-            ConnectionEvent::Opened { .. } | ConnectionEvent::Closed { .. } => {}
+            ConnectionEvent::Opened { .. } | ConnectionEvent::Drained | ConnectionEvent::Closed { .. } => {}
         }
     }
 
@@ -346,6 +372,14 @@ impl Connection {
         if let Some(lost) = lost {
             self.apply_note(Note::Lost { at: segment.at, lost });
         }
+    }
+
+    fn drain(mut self) -> Drained {
+        if let Some(direction) = self.stream.close_requested() {
+            self.pairing.close_requested(direction);
+        }
+        let connection = self.pairing.drained(self.stream.decoding());
+        Drained::new(connection, self.is_reversed)
     }
 
     fn close(mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {

@@ -15,6 +15,7 @@ pub mod compression;
 pub mod computing;
 pub mod decode;
 mod direction_payload;
+mod drained;
 pub mod explain;
 pub mod fact_channel;
 pub mod input;

@@ -3,8 +3,12 @@
 use super::Pairing;
 use super::exchange_builder::Progress;
 use crate::fact::{Fact, FactSink};
-use model::{ConnectionOutcome, ConnectionTotals, Decoding, Direction, PerSide, Protocol, Timestamp};
+use crate::round_trip::Path;
+use model::{
+    ConnectionOutcome, ConnectionTotals, Decoding, Direction, PerSide, Protocol, RttSource, Side, Timestamp,
+};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Pairing {
     /// A FIN or RST of `direction` passed.
@@ -49,30 +53,81 @@ impl Pairing {
         out: &mut FactSink<'_>,
     ) {
         self.finish_unanswered(totals.seen[Direction::ServerToClient], decoding.protocol, out);
-        let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
-        out(Fact::Closed(Box::new(ConnectionOutcome {
-            id: self.connection,
-            client: self.client,
-            server: self.server,
-            processes: PerSide::default(),
-            at: self.opened,
-            duration: at.max(self.last_seen).since(self.opened),
-            decoding,
-            server_version: self.server_version,
-            driver: self.introduction.driver,
-            settings: self.introduction.settings,
-            turns: self.turns,
-            exchanges: self.exchanges,
-            statements: self.statements,
-            rtt: client_side_rtt
-                .zip(server_side_rtt)
-                .map(|(client, server)| client + server),
-            client_side_rtt,
-            server_side_rtt,
-            rtt_source: self.rtt_source,
-            ended_by: self.ending.by(),
-            totals,
-        })));
+        self.drained(decoding).closed(at, totals, out);
+    }
+
+    /// Whether no request waits for a reply.
+    pub fn is_drained(&self) -> bool {
+        self.queue.is_empty() && self.answers.count() == 0
+    }
+
+    pub fn drained(self, decoding: Decoding) -> DrainedConnection {
+        let mut settings = self.introduction.settings;
+        settings.shrink_to_fit();
+        DrainedConnection {
+            outcome: Box::new(ConnectionOutcome {
+                id: self.connection,
+                client: self.client,
+                server: self.server,
+                processes: PerSide::default(),
+                at: self.opened,
+                duration: self.last_seen.since(self.opened),
+                decoding,
+                server_version: self.server_version,
+                driver: self.introduction.driver,
+                settings,
+                turns: self.turns,
+                exchanges: self.exchanges,
+                statements: self.statements,
+                rtt: None,
+                client_side_rtt: self.client_side.least(),
+                server_side_rtt: self.server_side.least(),
+                rtt_source: self.rtt_source,
+                ended_by: self.ending.by(),
+                totals: ConnectionTotals::default(),
+            }),
+            path: self.path,
+            last_round_trip: self.last_round_trip,
+        }
+    }
+}
+
+/// A connection without further payload. Late packets may still show round trips.
+#[derive(Debug)]
+pub struct DrainedConnection {
+    outcome: Box<ConnectionOutcome>,
+    path: Path,
+    last_round_trip: Option<Duration>,
+}
+
+impl DrainedConnection {
+    pub fn round_trip(&mut self, side: Side, rtt: Duration) {
+        self.sample(side, rtt);
+        if side == Side::Server {
+            self.outcome.rtt_source = Some(RttSource::Measured);
+            if self.last_round_trip.replace(rtt) != Some(rtt) {
+                self.path.sample(rtt);
+            }
+        }
+    }
+
+    fn sample(&mut self, side: Side, rtt: Duration) {
+        let least = match side {
+            Side::Client => &mut self.outcome.client_side_rtt,
+            Side::Server => &mut self.outcome.server_side_rtt,
+        };
+        *least = Some(least.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    pub fn closed(self, at: Timestamp, totals: ConnectionTotals, out: &mut FactSink<'_>) {
+        let mut outcome = self.outcome;
+        outcome.duration = outcome.duration.max(at.since(outcome.at));
+        outcome.rtt = outcome
+            .client_side_rtt
+            .zip(outcome.server_side_rtt)
+            .map(|(client, server)| client + server);
+        outcome.totals = totals;
+        out(Fact::Closed(outcome));
     }
 }
 

@@ -36,6 +36,13 @@ impl HandshakeSeen {
         self.last_syn_ack = Some(at);
     }
 
+    pub fn of_past(done: bool) -> Self {
+        Self {
+            done,
+            ..Self::default()
+        }
+    }
+
     #[inline]
     pub fn awaits_client(&self) -> bool {
         !self.done && self.first_syn_ack.is_some() && self.first_syn.is_some()
@@ -96,7 +103,7 @@ impl Flow {
     }
 
     /// Two SYNs determine the payload of a full packet and the scale of the windows.
-    fn agree(&mut self) {
+    pub(super) fn agree(&mut self) {
         let [client, server] = self.halves.each_mut().into_array();
         if client.isn.is_none() || server.isn.is_none() {
             return;

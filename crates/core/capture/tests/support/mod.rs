@@ -27,6 +27,7 @@ pub struct ObservedConnection {
     pub assumed: Vec<(Side, Duration, RttSource)>,
     pub recoveries: Vec<(Direction, Timestamp, Timestamp)>,
     pub ended: Vec<(Timestamp, Direction)>,
+    pub drained: bool,
     pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
 }
 
@@ -108,6 +109,7 @@ impl Observer for Recorder {
                 assumed: Vec::new(),
                 recoveries: Vec::new(),
                 ended: Vec::new(),
+                drained: false,
                 closed: None,
             };
             self.connections.insert(connection, observed);
@@ -123,6 +125,7 @@ impl Observer for Recorder {
                 assert!(handshake.syn <= handshake.syn_ack && handshake.syn_ack <= handshake.ack);
             }
             ConnectionEvent::Segment(segment) => {
+                assert!(!observed.drained, "no payload once drained");
                 assert!(
                     !segment.payload.is_empty() || segment.unseen > 0,
                     "a segment brings something"
@@ -150,6 +153,10 @@ impl Observer for Recorder {
                 observed.recoveries.push((direction, from, to));
             }
             ConnectionEvent::Ended { at, direction } => observed.ended.push((at, direction)),
+            ConnectionEvent::Drained => {
+                assert!(!observed.drained, "drained once");
+                observed.drained = true;
+            }
             ConnectionEvent::Closed { at, how, totals } => observed.closed = Some((at, how, totals)),
         }
     }
