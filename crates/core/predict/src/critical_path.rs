@@ -73,23 +73,40 @@ pub fn along(
         let Some((node, point)) = at else { break };
         let place = plan.nodes[node.index()].connection.index();
         if connection.replace(place) != Some(place) {
-            parts.one_way = one_ways(plan.link_at(links, place));
-            parts.is_limited = plan.windows[place].is_some();
+            parts.crosses(plan, place, links);
         }
         at = parts.step_back(plan, begin, times, node, point);
     }
-    CriticalPath {
-        duration: end.saturating_add(after).into(),
-        attribution: parts.attribution(),
-        within: Within {
-            waking: parts.waking.expected.into(),
-            waking_low: parts.waking.low.into(),
-            waking_high: parts.waking.high.into(),
-            held_back: parts.held_back.into(),
-            window: parts.window.into(),
-            unexplained: Duration::ZERO,
-        },
+    parts.into_path(end, after)
+}
+
+/// As [`along`] a plan whose requests each wait for the reply before them: the chain has them all.
+pub fn along_row(
+    plan: &OperationPlan,
+    begin: VirtualTime,
+    times: &[Times],
+    after: Nanos,
+    links: &[LinkDescription],
+) -> CriticalPath {
+    let mut parts = Parts {
+        client: after,
+        ..Parts::default()
+    };
+    let mut connection = None;
+    let mut before = Some(begin);
+    for (index, (node, when)) in plan.nodes.iter().zip(times).enumerate() {
+        let place = node.connection.index();
+        if connection.replace(place) != Some(place) {
+            parts.crosses(plan, place, links);
+        }
+        parts.wake(when.waking[0]);
+        parts.client += span(before, when.started);
+        parts.request(node, when);
+        parts.before_reply(plan, times, NodeId::new(index));
+        parts.reply(node, when);
+        before = when.completed;
     }
+    parts.into_path(before.map_or(Nanos::ZERO, |last| last.since(begin)), after)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +141,12 @@ fn one_ways(link: &LinkDescription) -> PerDirection<Nanos> {
 }
 
 impl Parts {
+    /// What follows is of the connection at `place`.
+    fn crosses(&mut self, plan: &OperationPlan, place: usize, links: &[LinkDescription]) {
+        self.one_way = one_ways(plan.link_at(links, place));
+        self.is_limited = plan.windows[place].is_some();
+    }
+
     /// Attributes the time before `point` of `node` and returns its cause; `None` at the
     /// operation's beginning.
     fn step_back(
@@ -134,7 +157,7 @@ impl Parts {
         node: NodeId,
         point: Point,
     ) -> Option<(NodeId, Point)> {
-        let (what, when) = (&plan.nodes[node.index()], times[node.index()]);
+        let (what, when) = (&plan.nodes[node.index()], &times[node.index()]);
         match point {
             Point::Completed if when.replied.is_none() => {
                 self.client += span(when.started, when.completed);
@@ -142,7 +165,7 @@ impl Parts {
             }
             Point::Completed => {
                 self.reply(what, when);
-                Some(self.before_reply(plan, when, times, node))
+                Some(self.before_reply(plan, times, node))
             }
             Point::Arrived => {
                 self.request(what, when);
@@ -154,7 +177,7 @@ impl Parts {
                     self.client += span(Some(begin), when.started);
                     return None;
                 };
-                let before = times[after.index()];
+                let before = &times[after.index()];
                 let (since, point) = match what.dependencies.after_what {
                     After::Completion => (before.completed, Point::Completed),
                     After::RequestSent => (before.started, Point::Started),
@@ -173,14 +196,8 @@ impl Parts {
     }
 
     /// The cause of the reply's first byte: the request, or the server's last own call.
-    fn before_reply(
-        &mut self,
-        plan: &OperationPlan,
-        when: Times,
-        times: &[Times],
-        node: NodeId,
-    ) -> (NodeId, Point) {
-        let what = &plan.nodes[node.index()];
+    fn before_reply(&mut self, plan: &OperationPlan, times: &[Times], node: NodeId) -> (NodeId, Point) {
+        let (what, when) = (&plan.nodes[node.index()], &times[node.index()]);
         let calls = what
             .dependencies
             .reply_after
@@ -214,14 +231,14 @@ impl Parts {
         self.waking.high += waking.high;
     }
 
-    fn reply(&mut self, what: &PlanNode, when: Times) {
+    fn reply(&mut self, what: &PlanNode, when: &Times) {
         let span = span(when.replied, when.completed);
         let inside = what.measured.server_inside.min(span);
         self.server += inside;
         self.network(what, span - inside, Direction::ServerToClient);
     }
 
-    fn request(&mut self, what: &PlanNode, when: Times) {
+    fn request(&mut self, what: &PlanNode, when: &Times) {
         let span = span(when.started, when.arrived);
         let inside = what.measured.client_inside.min(span);
         self.client += inside;
@@ -251,6 +268,22 @@ impl Parts {
         self.held_back += held_back;
         if self.is_limited {
             self.window += transfer - held_back;
+        }
+    }
+
+    /// Of a chain that ended after `end`.
+    fn into_path(self, end: Nanos, after: Nanos) -> CriticalPath {
+        CriticalPath {
+            duration: end.saturating_add(after).into(),
+            attribution: self.attribution(),
+            within: Within {
+                waking: self.waking.expected.into(),
+                waking_low: self.waking.low.into(),
+                waking_high: self.waking.high.into(),
+                held_back: self.held_back.into(),
+                window: self.window.into(),
+                unexplained: Duration::ZERO,
+            },
         }
     }
 

@@ -13,11 +13,10 @@ use crate::bounds;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connection_pools::PoolEvidence;
 use crate::connections::ConnectionHistory;
-use crate::critical_path;
 use crate::held::HeldTimes;
 use crate::load::Load;
 use crate::locks::LockEvidence;
-use crate::plan::OperationPlan;
+use crate::plan::{Crossing, OperationPlan};
 use crate::remedies::Remedies;
 use crate::replay::run_alone;
 use crate::run::Computing;
@@ -27,7 +26,6 @@ use crate::sequence::InSequence;
 use crate::target::{ComputingByClients, PredictionTarget};
 use crate::timers::Timers;
 use crate::unexplained::MeasuredPaths;
-use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use examples::Examples;
@@ -215,7 +213,7 @@ impl Predictor {
         let mut plan = self.plan(operation);
         let place = self.name_index(&operation.name);
         self.replay_open(measured, ordered, place);
-        self.learn_margins(operation, place);
+        self.learn_margins(operation, &plan, place);
         let has_remedies = left_out.is_none_or(|left_out| !left_out.is_empty());
         let is_saving_open = left_out.is_some_and(|left_out| left_out.iter().any(LeftOut::is_nothing));
         let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
@@ -266,17 +264,17 @@ impl Predictor {
         }
     }
 
-    fn learn_margins(&mut self, operation: &Operation, place: usize) {
+    fn learn_margins(&mut self, operation: &Operation, plan: &OperationPlan, place: usize) {
         let named = &mut self.names[place];
         named.server_margin.add(operation.attribution.server_margin);
         let mut opened = HashSet::default();
-        for step in &operation.steps {
+        for (step, first) in operation.steps.iter().zip(&plan.first_nodes) {
             let exchange = &step.exchange;
             named.evidence.step(step);
             if exchange.phase == Phase::Connect {
                 opened.insert(exchange.connection);
             }
-            if (self.moved)(step).is_some() {
+            if !matches!(plan.nodes[first.index()].crossing, Crossing::Measured { .. }) {
                 named.paced_round_trips += paced_round_trips(exchange);
                 if !opened.contains(&exchange.connection) {
                     named.kept_windows.learn(exchange.steps());
@@ -302,10 +300,8 @@ impl Predictor {
                     .connections
                     .iter()
                     .map(|id| connections.peek_flows(*id, operation.at));
-                let (times, _) = run_alone(&plan, sequence.as_ref(), links, &self.wake_up, flows);
-                let critical_path =
-                    critical_path::along(&plan, VirtualTime::BEGIN, &times, plan.client_after, links);
-                self.names[place].open_sums[index][target].add(critical_path.duration);
+                let alone = run_alone(&plan, sequence.as_ref(), links, &self.wake_up, flows);
+                self.names[place].open_sums[index][target].add(alone.critical_path.duration);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Replays one operation on one link, in virtual time.
 
 use crate::connections::KeptFlows;
-use crate::critical_path;
+use crate::critical_path::{self, CriticalPath};
 use crate::plan::OperationPlan;
 use crate::run::{Computing, RunProgress, SimulatedRun, Times};
 use crate::sequence::InSequence;
@@ -37,23 +37,17 @@ pub fn replay(
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Replayed {
     let plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
-    let (times, _) = run_alone(
+    let alone = run_alone(
         &plan,
         InSequence::of(&plan).as_ref(),
         &[target.link],
         &wake_up,
         std::iter::empty(),
     );
+    let critical_path = alone.critical_path;
     let steps = (0..operation.steps.len())
-        .map(|index| step_times(&plan, &times, index))
+        .map(|index| step_times(&plan, &alone.times, index))
         .collect();
-    let critical_path = critical_path::along(
-        &plan,
-        VirtualTime::BEGIN,
-        &times,
-        plan.client_after,
-        &[target.link],
-    );
     Replayed {
         duration: critical_path.duration,
         attribution: critical_path.attribution,
@@ -62,26 +56,42 @@ pub fn replay(
     }
 }
 
-/// Runs `plan` with a single client. Returns the times of all nodes, and the final flows, two per
-/// connection. `sequence` is that of `plan`, `before` holds the flows of an earlier replay; connections without flows start from
-/// scratch.
+/// A plan that ran with a single client.
+#[derive(Debug)]
+pub struct RunAlone {
+    /// Of all nodes.
+    pub times: Vec<Times>,
+    /// Of each connection at the end.
+    pub flows: Vec<KeptFlows>,
+    pub critical_path: CriticalPath,
+}
+
+/// Runs `plan` with a single client. `sequence` is that of `plan`, `before` holds the flows of an
+/// earlier replay; connections without flows start from scratch.
 pub fn run_alone(
     plan: &OperationPlan,
     sequence: Option<&InSequence>,
     links: &[LinkDescription],
     wake_up: &WakeUp,
     before: impl Iterator<Item = Option<KeptFlows>>,
-) -> (Vec<Times>, Vec<KeptFlows>) {
+) -> RunAlone {
     let before = before
         .chain(std::iter::repeat_with(|| None))
         .take(plan.connections.len())
         .collect();
-    let Some(sequence) = sequence else {
-        return simulate(plan, links, wake_up, before);
+    let before = match sequence {
+        None => before,
+        Some(sequence) => match sequence.flows(plan, links, before) {
+            Ok(flows) => return sequence.run(plan, links, wake_up, flows),
+            Err(before) => before,
+        },
     };
-    match sequence.flows(plan, links, before) {
-        Ok(mut flows) => (sequence.run(plan, links, wake_up, &mut flows), flows),
-        Err(before) => simulate(plan, links, wake_up, before),
+    let (times, flows) = simulate(plan, links, wake_up, before);
+    let critical_path = critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+    RunAlone {
+        times,
+        flows,
+        critical_path,
     }
 }
 

@@ -4,7 +4,9 @@
 //! Equal to [`crate::run`] to the nanosecond, with the same flows at the end.
 
 use crate::connections::KeptFlows;
+use crate::critical_path;
 use crate::plan::{After, Crossing, Measured, NodeId, OperationPlan, PlanNode, nanos};
+use crate::replay::RunAlone;
 use crate::run::Times;
 use crate::senders::Senders;
 use crate::virtual_time::VirtualTime;
@@ -96,14 +98,14 @@ impl InSequence {
         }
     }
 
-    /// With [`InSequence::flows`], which are then as they end.
+    /// With [`InSequence::flows`].
     pub fn run(
         &self,
         plan: &OperationPlan,
         links: &[LinkDescription],
         wake_up: &WakeUp,
-        flows: &mut [KeptFlows],
-    ) -> Vec<Times> {
+        mut flows: Vec<KeptFlows>,
+    ) -> RunAlone {
         let rtts = (0..flows.len()).map(|place| nanos(plan.link_at(links, place).rtt));
         let rtts = rtts.collect();
         let connections = flows.iter_mut().enumerate();
@@ -122,7 +124,17 @@ impl InSequence {
             .connections
             .into_iter()
             .for_each(DelayedConnection::finish);
-        sequence.times
+        let times = sequence.times;
+        let along = match self.order {
+            Order::OneByOne => critical_path::along_row,
+            Order::WithinFirst => critical_path::along,
+        };
+        let critical_path = along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+        RunAlone {
+            times,
+            flows,
+            critical_path,
+        }
     }
 }
 
@@ -368,11 +380,14 @@ mod tests {
             let before: Vec<_> = ids.map(|id| history.take_flows(*id, operation.at)).collect();
             let simulated = simulate(&plan, &links, &wake_up, before.clone());
             if let Some(sequence) = InSequence::of(&plan)
-                && let Ok(mut flows) = sequence.flows(&plan, &links, before)
+                && let Ok(flows) = sequence.flows(&plan, &links, before)
             {
                 computed += 1;
-                let times = sequence.run(&plan, &links, &wake_up, &mut flows);
-                assert_eq!(as_text(&(times, flows)), as_text(&simulated));
+                let alone = sequence.run(&plan, &links, &wake_up, flows);
+                let along =
+                    critical_path::along(&plan, VirtualTime::BEGIN, &simulated.0, plan.client_after, &links);
+                assert_eq!(format!("{:?}", alone.critical_path), format!("{along:?}"));
+                assert_eq!(as_text(&(alone.times, alone.flows)), as_text(&simulated));
             }
             history.put(&plan, simulated.1, operation, operation.duration);
         }

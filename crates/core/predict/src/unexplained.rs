@@ -5,11 +5,9 @@
 //! docs/definitions.md#unexplained-wait.
 
 use crate::connections::ConnectionHistory;
-use crate::critical_path;
 use crate::plan::{Crossing, OperationPlan, nanos};
 use crate::replay::run_alone;
 use crate::sequence::InSequence;
-use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use model::{Nanos, Operation, OperationStep};
@@ -56,10 +54,10 @@ impl MeasuredPaths {
             .iter()
             .map(|id| self.connections.take_flows(*id, operation.at));
         let flows: Vec<_> = flows.collect();
-        let (times, flows) = run_alone(plan, sequence, links, &WakeUp::None, flows.into_iter());
-        let critical_path = critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+        let alone = run_alone(plan, sequence, links, &WakeUp::None, flows.into_iter());
+        let critical_path = alone.critical_path;
         self.connections
-            .put(plan, flows, operation, critical_path.duration);
+            .put(plan, alone.flows, operation, critical_path.duration);
         ReplayedHere {
             // Both are at most a year.
             unexplained_ns: plan.measured.get().cast_signed()

@@ -29,6 +29,24 @@ pub struct Pair {
 pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
 pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {
+    let mut families = match operation.steps.iter().any(|step| step.after_start) {
+        true => families_of_calls(operation),
+        false => vec![Family {
+            operation,
+            parent: None,
+            members: (0..operation.steps.len() as u32).collect(),
+            has_several_connections: false,
+        }],
+    };
+    for family in &mut families {
+        let first = family.connections().next();
+        let has_others = family.connections().any(|other| Some(other) != first);
+        family.has_several_connections = has_others;
+    }
+    families
+}
+
+fn families_of_calls(operation: &Operation) -> Vec<Family<'_>> {
     let mut parents: Vec<Option<u32>> = Vec::with_capacity(operation.steps.len());
     let mut places: HashMap<Option<u32>, usize> = HashMap::default();
     let mut families: Vec<Family<'_>> = Vec::new();
@@ -49,11 +67,6 @@ pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {
             families.len() - 1
         });
         families[place].members.push(index as u32);
-    }
-    for family in &mut families {
-        let first = family.connection(0);
-        let has_others = family.connections().any(|other| other != first);
-        family.has_several_connections = has_others;
     }
     families
 }

@@ -2,13 +2,11 @@
 
 use super::Predictor;
 use super::totals::ReplayTotals;
-use crate::critical_path;
 use crate::held::HeldReplay;
 use crate::plan::OperationPlan;
 use crate::replay::run_alone;
 use crate::sequence::InSequence;
 use crate::unexplained::ReplayedHere;
-use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
 use model::Operation;
 
@@ -48,9 +46,8 @@ impl Predictor {
                 } else {
                     flows.clone()
                 };
-                let (times, flows) = run_alone(plan, sequence, links, &self.wake_up, before.into_iter());
-                let mut critical_path =
-                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
+                let alone = run_alone(plan, sequence, links, &self.wake_up, before.into_iter());
+                let mut critical_path = alone.critical_path;
                 let replayed = critical_path.duration;
                 critical_path.wait(here.wait(critical_path.attribution.transfer));
                 whole.add(&critical_path, plan.turns_moved);
@@ -62,13 +59,13 @@ impl Predictor {
                         plan,
                         target: index,
                         number,
-                        times: &times,
+                        times: &alone.times,
                         critical_path: &critical_path,
                     };
                     self.held.replayed(&replay, self.targets.len());
                 }
                 if number == 0 {
-                    connections.put(plan, flows, operation, replayed);
+                    connections.put(plan, alone.flows, operation, replayed);
                 }
             }
         }

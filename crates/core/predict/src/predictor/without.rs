@@ -3,13 +3,11 @@
 
 use super::Predictor;
 use crate::connections::{ConnectionHistory, KeptFlows};
-use crate::critical_path;
 use crate::plan::OperationPlan;
 use crate::remedies::{self, Estimate};
 use crate::replay::run_alone;
 use crate::sequence::InSequence;
 use crate::target::PredictionTarget;
-use crate::virtual_time::VirtualTime;
 use foldhash::HashMap;
 use model::{FindingKey, LeftOut, Operation, Remains};
 use std::collections::BTreeMap;
@@ -134,10 +132,8 @@ impl Predictor {
                     own.or_else(|| usual.peek_flows(*id, operation.at))
                 });
                 let links = &self.links[index];
-                let (times, flows) = run_alone(plan, sequence.as_ref(), links, &self.wake_up, flows);
-                let critical_path =
-                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, links);
-                (critical_path.duration, flows)
+                let alone = run_alone(plan, sequence.as_ref(), links, &self.wake_up, flows);
+                (alone.critical_path.duration, alone.flows)
             })
         };
         self.targets.iter().enumerate().map(of_target).collect()
