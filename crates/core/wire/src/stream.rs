@@ -267,7 +267,7 @@ impl Stream {
         }
     }
 
-    /// Whether every byte was emitted, so that [`Stream::finish`] would emit nothing.
+    /// Whether every byte was emitted, so that [`Stream::finish`] will emit none.
     pub fn is_drained(&self) -> bool {
         self.detection() == DetectionState::Settled && self.search.is_none() && self.given == self.handed_out
     }

@@ -132,7 +132,7 @@ impl ConnectionDecoders {
             return connection.event(event, &mut self.fingerprints, out);
         }
         if let ConnectionEvent::Drained = event {
-            return self.drain(id);
+            return self.drain(id, out);
         }
         let Some(mut connection) = self.open.remove(&id) else {
             return self.drained_event(id, event, out);
@@ -149,12 +149,13 @@ impl ConnectionDecoders {
         self.open.insert(id, connection);
     }
 
-    fn drain(&mut self, id: ConnectionId) {
+    fn drain(&mut self, id: ConnectionId, out: &mut FactSink<'_>) {
         let is_drained = |open: &Connection| open.stream.is_drained() && open.pairing.is_drained();
         if self.open.get(&id).is_some_and(|open| is_drained(open))
             && let Some(connection) = self.open.remove(&id)
         {
-            self.drained.insert(id, connection.drain());
+            let drained = connection.drain(&mut self.fingerprints, out);
+            self.drained.insert(id, drained);
         }
     }
 
@@ -374,10 +375,8 @@ impl Connection {
         }
     }
 
-    fn drain(mut self) -> Drained {
-        if let Some(direction) = self.stream.close_requested() {
-            self.pairing.close_requested(direction);
-        }
+    fn drain(mut self, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) -> Drained {
+        self.finish(fingerprints, out);
         let connection = self.pairing.drained(self.stream.decoding());
         Drained::new(connection, self.is_reversed)
     }
@@ -386,12 +385,17 @@ impl Connection {
         let ConnectionEvent::Closed { at, totals, .. } = self.turned(event) else {
             return;
         };
+        self.finish(fingerprints, out);
+        self.pairing.closed(at, totals, self.stream.decoding(), out);
+    }
+
+    /// No payload follows. A connection whose every byte was decoded may still say why it stayed
+    /// encrypted.
+    fn finish(&mut self, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
         self.decode(fingerprints, out, |stream, sink| stream.finish(sink));
-        let decoding = self.stream.decoding();
         if let Some(direction) = self.stream.close_requested() {
             self.pairing.close_requested(direction);
         }
-        self.pairing.closed(at, totals, decoding, out);
     }
 
     /// Decodes the payload. Waiting messages are reported with the observations up to their end.

@@ -40,9 +40,14 @@ fn reasons_why_connections_stay_closed_are_counted() {
     let mut editcap = Command::new(require("editcap"));
     editcap.arg(late.capture.path()).arg(&joined).arg("1-14");
     process::run(editcap);
+    // So much later that the others are only kept for late packets.
+    let later = directory.path().join("later.pcap");
+    let mut editcap = Command::new(require("editcap"));
+    editcap.args(["-t", "10"]).arg(ccm.capture.path()).arg(&later);
+    process::run(editcap);
 
-    let captures = [&good, &unknown, &ccm].map(|run| run.capture.path());
-    let files = [&*captures[0], &*captures[1], &*captures[2], &*joined];
+    let captures = [&good, &unknown].map(|run| run.capture.path());
+    let files = [&*captures[0], &*captures[1], &*joined, &*later];
     let (text, records) = read_files(&files, &keys);
     for said in [unwrapped(&text), warnings(&records)] {
         assert!(
