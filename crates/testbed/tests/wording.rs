@@ -29,7 +29,7 @@ const ITEMS: [(&str, usize); 5] = [
         1,
     ),
     ("functions called of, take, look, ask, tell or note", 0),
-    ("words of comments", 173_700),
+    ("words of comments", 174_600),
 ];
 
 /// A ceiling this many percent above its count must be lowered.

@@ -27,7 +27,6 @@ pub(crate) struct Flow {
     pub client_first: bool,
     pub last_at: Timestamp,
     pub listed: bool,
-    /// [`ConnectionEvent::Drained`] was reported.
     pub drained: bool,
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: HandshakeSeen,

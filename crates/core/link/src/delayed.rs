@@ -8,16 +8,15 @@ use crate::tcp::{Acknowledgement, Flow, Reaction, Sending};
 use model::{Direction, Nanos, PerDirection, Timestamp};
 use std::collections::VecDeque;
 
-/// One connection, whose sides send in turns.
+/// One connection with sides that send in turns.
 #[derive(Debug)]
 pub struct DelayedConnection<'a> {
     flows: &'a mut [Flow; 2],
     delays: PerDirection<Nanos>,
-    /// On their way: arrival, acknowledged direction. Arrivals never decrease.
+    /// Arrival and acknowledged direction, in order of arrival.
     acknowledgements: VecDeque<(Timestamp, Direction, Acknowledgement)>,
     /// When the server has the acknowledgement that ends the handshake.
     established: Timestamp,
-    /// Of the message under way.
     packets: Vec<(Sending, Acknowledgement)>,
 }
 
@@ -34,7 +33,7 @@ impl<'a> DelayedConnection<'a> {
         }
     }
 
-    /// Begins the handshake of a new connection; a used one stays as it is.
+    /// A used connection stays as it is.
     pub fn open(&mut self) {
         let unused = self.flows.iter_mut().filter(|flow| flow.is_unused());
         unused.for_each(Flow::opened);
@@ -54,12 +53,12 @@ impl<'a> DelayedConnection<'a> {
         }
     }
 
-    /// When a packet without payload arrives that is sent at `at`.
+    /// Returns when a packet without payload arrives.
     pub fn carry_empty(&self, direction: Direction, at: Timestamp) -> Timestamp {
         at.plus(self.delays[direction])
     }
 
-    /// Sends `bytes` at `at`, and returns when the last of them arrives. Times must not decrease.
+    /// Returns when the last byte arrives, for times that never decrease.
     pub fn carry(&mut self, direction: Direction, at: Timestamp, bytes: u64) -> Timestamp {
         self.pass_time(at);
         let back = direction.reverse();
@@ -98,20 +97,19 @@ impl<'a> DelayedConnection<'a> {
         }
     }
 
-    /// Until everything has arrived.
+    /// Lets everything on its way arrive.
     pub fn finish(mut self) {
         self.pass_time(Timestamp::from_nanos(u64::MAX));
     }
 }
 
-/// Of a new connection over `link`.
+/// Both flows of a new connection over `link`.
 pub fn new_flows(link: &LinkDescription) -> [Flow; 2] {
     let rtt = Direction::ALL.map(|direction| Nanos::from(link.one_way(direction)));
     let new = Flow::new(link.payload_per_packet(), rtt[0] + rtt[1]);
     [new.clone(), new]
 }
 
-/// The flow of this direction, and the other.
 const fn both(flows: &mut [Flow; 2], direction: Direction) -> (&mut Flow, &mut Flow) {
     let [up, down] = flows;
     match direction {

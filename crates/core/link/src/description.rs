@@ -78,7 +78,7 @@ impl LinkDescription {
         }
     }
 
-    /// Whether packets take half the round-trip time, whatever else is under way.
+    /// Whether packets never wait for others.
     pub fn only_delays(&self) -> bool {
         let others = (self.loss, self.jitter, self.outage);
         self.rate == LinkRates::default() && others == (None, None, None)

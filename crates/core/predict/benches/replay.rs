@@ -53,7 +53,6 @@ fn replays(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The targets of `read`.
 fn only_delaying() -> [PredictionTarget; 3] {
     ["rtt=10ms", "rtt=40ms", "rtt=120ms"].map(|link| PredictionTarget {
         link: link.parse().expect("a link"),
@@ -90,7 +89,6 @@ fn statements(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// One long operation of them.
 fn session(criterion: &mut Criterion) {
     let operation = operation(200);
     let mut group = criterion.benchmark_group("exchanges of one operation on three targets");

@@ -80,7 +80,7 @@ pub fn along(
     parts.into_path(end, after)
 }
 
-/// As [`along`] a plan whose requests each wait for the reply before them: the chain has them all.
+/// As [`along`], of requests in a row: the chain has them all.
 pub fn along_row(
     plan: &OperationPlan,
     begin: VirtualTime,
@@ -141,7 +141,6 @@ fn one_ways(link: &LinkDescription) -> PerDirection<Nanos> {
 }
 
 impl Parts {
-    /// What follows is of the connection at `place`.
     fn crosses(&mut self, plan: &OperationPlan, place: usize, links: &[LinkDescription]) {
         self.one_way = one_ways(plan.link_at(links, place));
         self.is_limited = plan.windows[place].is_some();
@@ -271,7 +270,6 @@ impl Parts {
         }
     }
 
-    /// Of a chain that ended after `end`.
     fn into_path(self, end: Nanos, after: Nanos) -> CriticalPath {
         CriticalPath {
             duration: end.saturating_add(after).into(),

@@ -33,7 +33,6 @@ pub struct OperationPlan {
     pub nodes: Vec<PlanNode>,
     pub first_nodes: Vec<NodeId>,
     pub connections: Vec<ConnectionId>,
-    /// Those that it closes.
     pub closed: Vec<ConnectionId>,
     /// Link of each connection; 0 also for those that stay.
     pub links: Vec<u32>,

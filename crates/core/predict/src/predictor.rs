@@ -217,7 +217,7 @@ impl Predictor {
         let has_remedies = left_out.is_none_or(|left_out| !left_out.is_empty());
         let is_saving_open = left_out.is_some_and(|left_out| left_out.iter().any(LeftOut::is_nothing));
         let saved = self.replay_without(operation, &plan, place, left_out.unwrap_or_default());
-        let sequence = InSequence::of(&plan);
+        let sequence = InSequence::from_plan(&plan);
         let here = self
             .measured_paths
             .replay(operation, &mut plan, sequence.as_ref());
@@ -292,7 +292,7 @@ impl Predictor {
         let in_sequence = ordered.in_sequence.as_ref().unwrap_or(expected);
         for (index, operation) in [expected, at_once, in_sequence].into_iter().enumerate() {
             let plan = self.plan(operation);
-            let sequence = InSequence::of(&plan);
+            let sequence = InSequence::from_plan(&plan);
             for target in 0..self.targets.len() {
                 let links = &self.links[target];
                 let connections = &self.connections[target];

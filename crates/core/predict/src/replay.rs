@@ -39,7 +39,7 @@ pub fn replay(
     let plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
     let alone = run_alone(
         &plan,
-        InSequence::of(&plan).as_ref(),
+        InSequence::from_plan(&plan).as_ref(),
         &[target.link],
         &wake_up,
         std::iter::empty(),
@@ -59,9 +59,7 @@ pub fn replay(
 /// A plan that ran with a single client.
 #[derive(Debug)]
 pub struct RunAlone {
-    /// Of all nodes.
     pub times: Vec<Times>,
-    /// Of each connection at the end.
     pub flows: Vec<KeptFlows>,
     pub critical_path: CriticalPath,
 }

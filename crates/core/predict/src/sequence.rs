@@ -1,5 +1,4 @@
-//! Replays a plan whose requests follow one another over links that only delay, without a queue of
-//! events: every time follows from the one before.
+//! Replays requests in a row over links that only delay: each time follows from the one before.
 //!
 //! Equal to [`crate::run`] to the nanosecond, with the same flows at the end.
 
@@ -15,7 +14,7 @@ use link::LinkDescription;
 use link::delayed::{self, DelayedConnection};
 use model::{Direction, Nanos, Side};
 
-/// Of a plan whose requests follow one another.
+/// Of requests in a row.
 #[derive(Debug)]
 pub struct InSequence {
     order: Order,
@@ -34,7 +33,7 @@ enum Order {
 }
 
 impl InSequence {
-    pub fn of(plan: &OperationPlan) -> Option<Self> {
+    pub fn from_plan(plan: &OperationPlan) -> Option<Self> {
         let [first, others @ ..] = plan.nodes.as_slice() else {
             return None;
         };
@@ -98,7 +97,7 @@ impl InSequence {
         }
     }
 
-    /// With [`InSequence::flows`].
+    /// Takes those of [`InSequence::flows`].
     pub fn run(
         &self,
         plan: &OperationPlan,
@@ -175,7 +174,6 @@ fn is_whole(node: &PlanNode) -> bool {
 struct Sequence<'a> {
     plan: &'a OperationPlan,
     work: &'a [[RestedWork; 2]],
-    /// Per connection.
     rtts: Vec<Nanos>,
     wake_up: &'a WakeUp,
     connections: Vec<DelayedConnection<'a>>,
@@ -197,7 +195,6 @@ impl Sequence<'_> {
         }
     }
 
-    /// Returns its arrival at the server; the client may compute from `ready`.
     fn request(&mut self, id: NodeId, ready: VirtualTime) -> VirtualTime {
         let node = &self.plan.nodes[id.index()];
         let waited_for = match node.dependencies.after_what {
@@ -229,7 +226,6 @@ impl Sequence<'_> {
         })
     }
 
-    /// Returns its arrival at the client; the server may compute from `ready`.
     fn reply(&mut self, id: NodeId, ready: VirtualTime) -> VirtualTime {
         let node = &self.plan.nodes[id.index()];
         let measured = &node.measured;
@@ -267,7 +263,7 @@ impl Sequence<'_> {
         })
     }
 
-    /// Allowance for the work of one side, which rested as long as `waited_for` took longer.
+    /// The side rested as long as `waited_for` took longer.
     fn waking(&self, id: NodeId, side: Side, waited_for: NodeId) -> Waking {
         let work = &self.work[id.index()][side as usize];
         self.wake_up
@@ -301,7 +297,7 @@ mod tests {
 
     const OUTER: u32 = 9;
 
-    /// A request whose server makes the calls of `inner`.
+    /// A request, for which its server makes the calls of `inner`.
     fn within(inner: Operation, rtt: Duration, server_after: Duration) -> Operation {
         let mut steps = inner.steps;
         let made = Made::query(400, 3_000)
@@ -379,7 +375,7 @@ mod tests {
             let ids = plan.connections.iter();
             let before: Vec<_> = ids.map(|id| history.take_flows(*id, operation.at)).collect();
             let simulated = simulate(&plan, &links, &wake_up, before.clone());
-            if let Some(sequence) = InSequence::of(&plan)
+            if let Some(sequence) = InSequence::from_plan(&plan)
                 && let Ok(flows) = sequence.flows(&plan, &links, before)
             {
                 computed += 1;

@@ -27,7 +27,6 @@ pub struct ReplayedHere {
 }
 
 impl MeasuredPaths {
-    /// Leaves `plan` as it is.
     pub fn replay(
         &mut self,
         operation: &Operation,
@@ -83,7 +82,7 @@ impl ReplayedHere {
 
 pub fn replay_here(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> ReplayedHere {
     let mut plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
-    let sequence = InSequence::of(&plan);
+    let sequence = InSequence::from_plan(&plan);
     MeasuredPaths::default().replay(operation, &mut plan, sequence.as_ref())
 }
 

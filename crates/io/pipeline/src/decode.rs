@@ -389,8 +389,7 @@ impl Connection {
         self.pairing.closed(at, totals, self.stream.decoding(), out);
     }
 
-    /// No payload follows. A connection whose every byte was decoded may still say why it stayed
-    /// encrypted.
+    /// Also says why a connection stayed encrypted.
     fn finish(&mut self, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
         self.decode(fingerprints, out, |stream, sink| stream.finish(sink));
         if let Some(direction) = self.stream.close_requested() {

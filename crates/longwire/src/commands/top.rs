@@ -189,7 +189,7 @@ fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -
             return Ok(status);
         }
         let mut changed = false;
-        while let Some(reported) = terminal.next()? {
+        while let Some(reported) = terminal.next_reported()? {
             changed = true;
             let Reported::Key(key) = reported else { continue };
             match screen.key(key) {

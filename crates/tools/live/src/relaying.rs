@@ -99,7 +99,6 @@ const LEFT_OUT: &str = "the server offers TLS, but longwire cannot speak it thro
                         (PGSSLMODE=disable), so that statements are seen. Each connection has 2 round trips less than with TLS 1.3, or 3 \
                         less with TLS 1.2 or a repeated key exchange. To leave TLS to the command, say sslmode=prefer in the target";
 
-/// Of a run whose traffic is observed.
 pub fn conditions(typed: &CommandLine, planned: &[PlannedRelay]) -> Conditions {
     let conditions = output::conditions(
         typed,

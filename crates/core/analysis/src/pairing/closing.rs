@@ -56,7 +56,6 @@ impl Pairing {
         self.drained(decoding).closed(at, totals, out);
     }
 
-    /// Whether no request waits for a reply.
     pub fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.answers.count() == 0
     }

@@ -5,7 +5,6 @@ use model::{ConnectionEvent, ConnectionId, Timestamp};
 use std::time::Duration;
 
 impl Flows<'_> {
-    /// A connection had its first FIN or RST.
     pub(super) fn leave(&mut self, slot: u32, id: ConnectionId, at: Timestamp) {
         self.leaving.push_back((at.after(LINGER), slot, id));
         self.drain_after(slot, id, at);

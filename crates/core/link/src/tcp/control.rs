@@ -38,7 +38,7 @@ impl Control {
         }
     }
 
-    /// At least; zero for a sender that paces.
+    /// A lower bound, zero for a sender that paces.
     pub fn window_after_idle(&self) -> u32 {
         match self {
             Self::Cubic(cubic) => cubic.window_after_idle(),

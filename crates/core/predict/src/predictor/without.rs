@@ -121,7 +121,7 @@ impl Predictor {
         plan: &OperationPlan,
         histories: &[ConnectionHistory],
     ) -> Vec<Alone> {
-        let sequence = InSequence::of(plan);
+        let sequence = InSequence::from_plan(plan);
         let of_target = |(index, target): (usize, &PredictionTarget)| {
             self.is_alone(target).then(|| {
                 let usual = &self.connections[index];

@@ -108,7 +108,6 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// When connecting began.
     pub(super) const fn began(&self) -> Timestamp {
         self.began
     }

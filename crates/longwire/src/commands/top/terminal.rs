@@ -119,7 +119,7 @@ impl ScreenTerminal {
     }
 
     /// Does not wait for more.
-    pub fn next(&mut self) -> Result<Option<Reported>> {
+    pub fn next_reported(&mut self) -> Result<Option<Reported>> {
         // A poll without an event is a millisecond of work: it tries again until its time is over.
         let is_readable = |keys| sys::wait::until_ready(keys, sys::wait::PollFlags::IN, Duration::ZERO);
         let may_be = self.keys().is_none_or(is_readable) || self.more;

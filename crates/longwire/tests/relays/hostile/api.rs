@@ -107,7 +107,7 @@ fn a_proxy_onto_itself_is_refused_and_takes_no_descriptors() {
         assert!(reason.contains("connect to itself"), "{reason}");
     }
     assert_eq!(api.get("/proxies"), json!({}), "none is left");
-    // A proxy whose target becomes itself.
+    // A proxy that becomes its own target.
     let proxy = api.proxy("later", 1);
     let change = json!({ "upstream": format!("localhost:{}", proxy.port()) }).to_string();
     let reason = api.refused("POST", "/proxies/later", &change, 400);

@@ -37,6 +37,11 @@ fn is_gone(number: i32) -> bool {
     stat.map_or(true, |stat| stat.contains(") Z "))
 }
 
+fn leads_a_session(number: i32) -> bool {
+    let process = rustix::process::Pid::from_raw(number);
+    rustix::process::getsid(process).is_ok_and(|session| Some(session) == process)
+}
+
 fn kill(number: i32) {
     let process = rustix::process::Pid::from_raw(number).expect("a number");
     rustix::process::kill_process(process, rustix::process::Signal::KILL).ok();
@@ -52,7 +57,12 @@ impl Run {
         let run = Self { folder, longwire };
         assert_eq!(run.pids().len(), STARTED);
         assert!(run.pids().iter().all(|number| !is_gone(*number)));
+        wait_until("the daemon has left", || leads_a_session(run.daemon()));
         run
+    }
+
+    fn daemon(&self) -> i32 {
+        numbers(self.folder.path(), "daemon")[0]
     }
 
     fn pids(&self) -> Vec<i32> {
@@ -61,8 +71,7 @@ impl Run {
 
     fn all_end(&self, how: &str) {
         wait_until(how, || self.pids().iter().all(|number| is_gone(*number)));
-        let daemon = numbers(self.folder.path(), "daemon")[0];
-        assert!(!is_gone(daemon), "{how}: a daemon has left on purpose");
+        assert!(!is_gone(self.daemon()), "{how}: a daemon has left on purpose");
     }
 }
 
