@@ -2,7 +2,7 @@
 
 use crate::target::Secret;
 use crate::wait::{self, PollFlags};
-use rustix::process::{getpgid, getppid, getsid};
+use rustix::process::getppid;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -23,15 +23,17 @@ pub fn takes_a_line(out: BorrowedFd<'_>) -> bool {
 /// process group.
 pub fn has_job_control() -> bool {
     let Some(parent) = getppid() else { return false };
-    let group = |process| getpgid(process).ok();
-    let session = |process| getsid(process).ok();
-    group(Some(parent)).is_some_and(|parents| group(None) != Some(parents))
-        && session(Some(parent)).is_some()
-        && session(Some(parent)) == session(None)
+    let parent = parent.as_raw_nonzero().get();
+    // SAFETY: integers only. 0 is a group or session outside of the pid namespace, which `rustix`
+    // takes for impossible.
+    let (groups, sessions) = unsafe {
+        let groups = (libc::getpgid(parent), libc::getpgid(0));
+        (groups, (libc::getsid(parent), libc::getsid(0)))
+    };
+    groups.0 >= 0 && groups.0 != groups.1 && sessions.0 >= 0 && sessions.0 == sessions.1
 }
 
-/// Only if it is in the foreground of `terminal`; 0 if outside of the pid namespace, where `rustix`
-/// knows no groups.
+/// Only if it is in the foreground of `terminal`; 0 if outside of the pid namespace.
 pub fn foreground_group(terminal: BorrowedFd<'_>) -> Option<libc::pid_t> {
     // SAFETY: integers only, of a descriptor that is open.
     let (foreground, own) = unsafe { (libc::tcgetpgrp(terminal.as_raw_fd()), libc::getpgrp()) };

@@ -24,7 +24,7 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
     let _floor = told_on_failure();
     let server = Postgres::start();
     let target = server.url();
-    let short = ["split", &target, "-c", "1,4", "-T", "100ms", "--rounds", "3"];
+    let short = ["split", &target, "-c", "1,4", "-T", "500ms", "--rounds", "3"];
     let records = records(&[&short[..], &["--link", "rtt=30ms", "--verify"]].concat());
     let splits = of_type(&records, "split");
     assert_eq!(splits.len(), 2, "{records:#?}");
@@ -83,7 +83,7 @@ fn parts_sum_to_the_transaction_and_a_link_is_predicted_and_measured() {
 fn round_trips_come_from_the_echo_that_is_named() {
     let (server, (_listener, echo)) = (MariaDb::start(), listening());
     let target = server.url();
-    let short = ["split", &target, "-c", "2", "-T", "60ms", "--rounds", "1"];
+    let short = ["split", &target, "-c", "2", "-T", "500ms", "--rounds", "1"];
     let with_echo = ["--echo", &echo, "--link-echo", &echo];
     let records = records(&[&short[..], &with_echo].concat());
     let split = of_type(&records, "split")[0];
@@ -134,7 +134,7 @@ fn a_unix_socket_has_an_echo_of_its_kind_and_no_network() {
     ];
     for url in &urls {
         let short = [
-            "split", url, "-c", "1,4", "-T", "200ms", "--rounds", "3", "--link", "rtt=20ms",
+            "split", url, "-c", "1,4", "-T", "500ms", "--rounds", "3", "--link", "rtt=20ms",
         ];
         let records = records(&short);
         let splits = of_type(&records, "split");
@@ -201,7 +201,7 @@ fn echo_answers_and_tells_what_is_wrong() {
     for key in ["p50_ns", "per_second", "errors", "floor_ns"] {
         assert!(summary[key].is_number(), "{key}: {summary}");
     }
-    let bulk = records(&["echo", &echo, "--bulk", "-T", "100ms"]);
+    let bulk = records(&["echo", &echo, "--bulk", "-T", "500ms"]);
     assert_eq!(of_type(&bulk, "bulk").len(), 2);
     refused(
         &["echo", &echo, "--request", "9GiB"],

@@ -124,7 +124,7 @@ fn commands_with_a_server_write_the_tables_that_they_offer() {
 fn an_echo_writes_the_tables_that_it_offers() {
     let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);
     let (_listening, address) = Started::listening(&mut command, " listens on ");
-    assert_tables("echo", &[&address.to_string(), "-T", "100ms"]);
+    assert_tables("echo", &[&address.to_string(), "-T", "500ms"]);
 }
 
 /// Interrupted once it has said `mark`.

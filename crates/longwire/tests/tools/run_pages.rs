@@ -103,8 +103,16 @@ fn page_number(page: &str, heading: &str) -> String {
 #[test]
 fn split_shows_the_parts_of_a_transaction() {
     let server = Postgres::start();
-    let (output, page, answer) =
-        with_page(&["split", &server.url(), "-c", "1,4", "-T", "50ms", "--rounds", "3"]);
+    let (output, page, answer) = with_page(&[
+        "split",
+        &server.url(),
+        "-c",
+        "1,4",
+        "-T",
+        "500ms",
+        "--rounds",
+        "3",
+    ]);
     done(&output);
     assert!(answer.starts_with("A transaction of 1 client takes "), "{answer}");
     let records = records(&output);
@@ -120,7 +128,7 @@ fn echo_shows_each_combination() {
     let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);
     let (_listening, address) = Started::listening(&mut command, " listens on ");
     let address = address.to_string();
-    let (output, page, answer) = with_page(&["echo", &address, "--request", "16,4096", "-T", "50ms"]);
+    let (output, page, answer) = with_page(&["echo", &address, "--request", "16,4096", "-T", "500ms"]);
     done(&output);
     assert!(
         answer.starts_with("A round trip of 16 bytes there") || answer.starts_with("A round trip of 16 B"),

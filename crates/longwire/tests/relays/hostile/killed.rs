@@ -32,14 +32,20 @@ fn numbers(folder: &Path, name: &str) -> Vec<i32> {
     text.lines().map(|line| line.parse().expect("a number")).collect()
 }
 
-fn is_gone(number: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{number}/stat"));
-    stat.map_or(true, |stat| stat.contains(") Z "))
+/// What follows the name in proc_pid_stat(5): state, parent, group, session.
+fn stat(number: i32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    Some(fields.split(' ').map(String::from).collect())
 }
 
+fn is_gone(number: i32) -> bool {
+    stat(number).is_none_or(|stat| stat[0] == "Z")
+}
+
+/// `getsid` of `rustix` panics where a session is outside of the pid namespace.
 fn leads_a_session(number: i32) -> bool {
-    let process = rustix::process::Pid::from_raw(number);
-    rustix::process::getsid(process).is_ok_and(|session| Some(session) == process)
+    stat(number).is_some_and(|stat| stat[3] == number.to_string())
 }
 
 fn kill(number: i32) {
