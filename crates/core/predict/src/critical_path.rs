@@ -58,23 +58,16 @@ pub fn along(
     after: Nanos,
     links: &[LinkDescription],
 ) -> CriticalPath {
-    let mut parts = Parts {
-        client: after,
-        ..Parts::default()
-    };
+    let mut parts = Parts::from_client(after);
     let completed = times.iter().enumerate();
     let completed = completed.filter_map(|(node, times)| Some((times.completed?, node)));
     let last = completed.max_by_key(|(completed, _)| *completed);
     let end = last.map_or(Nanos::ZERO, |(completed, _)| completed.since(begin));
     let mut at = last.map(|(_, node)| (NodeId::new(node), Point::Completed));
-    let mut connection = None;
     // A node has three points, each visited at most once; the bound guards against corrupt data.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
-        let place = plan.nodes[node.index()].connection.index();
-        if connection.replace(place) != Some(place) {
-            parts.crosses(plan, place, links);
-        }
+        parts.crosses(plan, node, links);
         at = parts.step_back(plan, begin, times, node, point);
     }
     parts.into_path(end, after)
@@ -88,21 +81,15 @@ pub fn along_row(
     after: Nanos,
     links: &[LinkDescription],
 ) -> CriticalPath {
-    let mut parts = Parts {
-        client: after,
-        ..Parts::default()
-    };
-    let mut connection = None;
+    let mut parts = Parts::from_client(after);
     let mut before = Some(begin);
     for (index, (node, when)) in plan.nodes.iter().zip(times).enumerate() {
-        let place = node.connection.index();
-        if connection.replace(place) != Some(place) {
-            parts.crosses(plan, place, links);
-        }
+        let id = NodeId::new(index);
+        parts.crosses(plan, id, links);
         parts.wake(when.waking[0]);
         parts.client += span(before, when.started);
         parts.request(node, when);
-        parts.before_reply(plan, times, NodeId::new(index));
+        parts.before_reply(plan, times, id);
         parts.reply(node, when);
         before = when.completed;
     }
@@ -118,6 +105,8 @@ enum Point {
 
 #[derive(Debug, Default)]
 struct Parts {
+    /// The connection crossed last.
+    connection: Option<usize>,
     one_way: PerDirection<Nanos>,
     client: Nanos,
     server: Nanos,
@@ -141,9 +130,19 @@ fn one_ways(link: &LinkDescription) -> PerDirection<Nanos> {
 }
 
 impl Parts {
-    fn crosses(&mut self, plan: &OperationPlan, place: usize, links: &[LinkDescription]) {
-        self.one_way = one_ways(plan.link_at(links, place));
-        self.is_limited = plan.windows[place].is_some();
+    fn from_client(after: Nanos) -> Self {
+        Self {
+            client: after,
+            ..Self::default()
+        }
+    }
+
+    fn crosses(&mut self, plan: &OperationPlan, node: NodeId, links: &[LinkDescription]) {
+        let place = plan.nodes[node.index()].connection.index();
+        if self.connection.replace(place) != Some(place) {
+            self.one_way = one_ways(plan.link_at(links, place));
+            self.is_limited = plan.windows[place].is_some();
+        }
     }
 
     /// Attributes the time before `point` of `node` and returns its cause; `None` at the

@@ -292,7 +292,7 @@ impl Seen {
         let Grouped::Operation(operation) = grouped else {
             return;
         };
-        let moved = self.moved.clone();
+        let moved = &self.moved;
         let moves = |step: &OperationStep| moved.moves(step);
         let crossing = operation
             .steps
