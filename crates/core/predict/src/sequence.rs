@@ -12,6 +12,7 @@ use crate::virtual_time::VirtualTime;
 use crate::wake_up::{RestedWork, WakeUp, Waking};
 use link::LinkDescription;
 use link::delayed::{self, DelayedConnection};
+use link::tcp::Flow;
 use model::{Direction, Nanos, Side};
 
 /// Of requests in a row.
@@ -55,7 +56,7 @@ impl InSequence {
             && plan.nodes.iter().all(is_whole)
             && plan.joins.is_empty()
             && plan.reply_joins.is_empty()
-            && plan.senders == Senders::AsMeasured;
+            && (order == Order::OneByOne || others.iter().all(|node| node.connection != first.connection));
         is_one_by_one.then(|| Self {
             order,
             largest: largest(plan),
@@ -78,6 +79,9 @@ impl InSequence {
         for (place, before) in before.into_iter().enumerate() {
             let new = || Box::new(delayed::new_flows(plan.link_at(links, place)));
             let mut both = before.unwrap_or_else(new);
+            if plan.senders == Senders::Paced {
+                both.iter_mut().for_each(Flow::use_bbr);
+            }
             if let Some(window) = plan.windows[place] {
                 both.iter_mut().for_each(|flow| flow.limit_window(window));
             }
@@ -86,9 +90,10 @@ impl InSequence {
             }
             flows.push(both);
         }
+        let begin = VirtualTime::BEGIN.timestamp();
         let fits = flows.iter().zip(&self.largest).all(|(flows, largest)| {
             let mut directions = flows.iter().zip(largest);
-            directions.all(|(flow, bytes)| flow.sends_at_once(*bytes))
+            directions.all(|(flow, bytes)| flow.sends_at_once(*bytes, begin))
         });
         if fits {
             Ok(flows)
@@ -318,7 +323,7 @@ mod tests {
     }
 
     fn query() -> impl Strategy<Value = Made> {
-        let bytes = || prop_oneof![1_u64..1_400, 1_400_u64..14_480, 14_480_u64..90_000];
+        let bytes = || prop_oneof![4 => 1_u64..1_400, 1 => 1_400_u64..14_480, 1 => 14_480_u64..90_000];
         let micros = || prop_oneof![Just(0_u64), 1_u64..3_000, 30_000_u64..90_000];
         (0_u32..2, bytes(), bytes(), micros(), micros()).prop_map(|(on, up, down, server, client)| {
             let made = Made::query(up.min(4_000), down).on(on);
@@ -365,13 +370,17 @@ mod tests {
         rtt: Duration,
         wake_up: WakeUp,
         stays: Option<ConnectionId>,
+        senders: Senders,
     ) -> usize {
         let links = [LinkDescription::with_rtt(rtt)];
         let mut history = ConnectionHistory::default();
         let mut computed = 0;
         for operation in operations {
             let moved = |step: &model::OperationStep| (Some(step.exchange.connection) != stays).then_some(0);
-            let plan = OperationPlan::new(operation, &moved);
+            let plan = OperationPlan {
+                senders,
+                ..OperationPlan::new(operation, &moved)
+            };
             let ids = plan.connections.iter();
             let before: Vec<_> = ids.map(|id| history.take_flows(*id, operation.at)).collect();
             let simulated = simulate(&plan, &links, &wake_up, before.clone());
@@ -395,11 +404,12 @@ mod tests {
         fn times_and_flows_are_those_of_the_simulation(
             operations in operations(),
             rtt in prop_oneof![Just(0_u64), 100_u64..500, 5_000_u64..150_000],
-            assumed in any::<bool>(),
+            (assumed, paced) in any::<(bool, bool)>(),
             stays in proptest::option::of(prop_oneof![Just(0_u32), Just(1), Just(OUTER)]),
         ) {
             let wake_up = if assumed { WakeUp::Assumed } else { WakeUp::None };
-            compare(&operations, Duration::from_micros(rtt), wake_up, stays.map(ConnectionId));
+            let senders = if paced { Senders::Paced } else { Senders::AsMeasured };
+            compare(&operations, Duration::from_micros(rtt), wake_up, stays.map(ConnectionId), senders);
         }
     }
 
@@ -416,12 +426,39 @@ mod tests {
         let operations = [session, one.clone(), page, one];
         for rtt in [0, 10, 120] {
             let rtt = Duration::from_millis(rtt);
-            assert_eq!(compare(&operations, rtt, WakeUp::Assumed, None), 4);
+            assert_eq!(
+                compare(&operations, rtt, WakeUp::Assumed, None, Senders::AsMeasured),
+                4
+            );
         }
         let more_than_a_window = in_sequence(Duration::ZERO, &[Made::query(60, 20_000)]);
         assert_eq!(
-            compare(&[more_than_a_window], Duration::ZERO, WakeUp::None, None),
+            compare(
+                &[more_than_a_window],
+                Duration::ZERO,
+                WakeUp::None,
+                None,
+                Senders::AsMeasured
+            ),
             0
         );
+    }
+
+    #[test]
+    fn single_packets_of_paced_senders_need_no_simulation() {
+        let small = [Made::query(60, 300), Made::query(40, 900)];
+        let session = [Made::handshake(), Made::query(0, 90), small[0]];
+        let large = [Made::query(60, 80_000)];
+        let mut operations = [&session[..], &small, &large, &small]
+            .map(|queries| in_sequence(Duration::from_micros(100), queries));
+        for (seconds, operation) in (0..).zip(&mut operations) {
+            operation.at = operation.at.after(Duration::from_secs(seconds));
+        }
+        let computed = |millis| {
+            let rtt = Duration::from_millis(millis);
+            compare(&operations, rtt, WakeUp::Assumed, None, Senders::Paced)
+        };
+        assert_eq!([computed(10), computed(120)], [3, 3]);
+        assert_eq!(computed(0), 0, "each packet comes sooner than a pause is over");
     }
 }

@@ -24,8 +24,7 @@ pub fn takes_a_line(out: BorrowedFd<'_>) -> bool {
 pub fn has_job_control() -> bool {
     let Some(parent) = getppid() else { return false };
     let parent = parent.as_raw_nonzero().get();
-    // SAFETY: integers only. 0 is a group or session outside of the pid namespace, which `rustix`
-    // takes for impossible.
+    // SAFETY: integers only; 0 if outside of the pid namespace, where `rustix` panics.
     let (groups, sessions) = unsafe {
         let groups = (libc::getpgid(parent), libc::getpgid(0));
         (groups, (libc::getsid(parent), libc::getsid(0)))

@@ -38,11 +38,19 @@ impl Control {
         }
     }
 
-    /// A lower bound, zero for a sender that paces.
-    pub fn window_after_idle(&self) -> u32 {
+    /// A lower bound while nothing is lost.
+    pub fn least_window(&self) -> u32 {
         match self {
             Self::Cubic(cubic) => cubic.window_after_idle(),
-            Self::Bbr(_) => 0,
+            Self::Bbr(bbr) => bbr.least_window(),
+        }
+    }
+
+    /// Of at most `bytes`, the first at `at`, each `apart` or more after the one before.
+    pub fn paces_no_message(&self, bytes: u64, at: Timestamp, apart: Nanos) -> bool {
+        match self {
+            Self::Cubic(_) => true,
+            Self::Bbr(bbr) => bbr.has_paused_before_each(bytes, at, apart),
         }
     }
 

@@ -32,7 +32,7 @@ fn numbers(folder: &Path, name: &str) -> Vec<i32> {
     text.lines().map(|line| line.parse().expect("a number")).collect()
 }
 
-/// What follows the name in proc_pid_stat(5): state, parent, group, session.
+/// Fields of proc_pid_stat(5) from the state on.
 fn stat(number: i32) -> Option<Vec<String>> {
     let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
@@ -43,7 +43,7 @@ fn is_gone(number: i32) -> bool {
     stat(number).is_none_or(|stat| stat[0] == "Z")
 }
 
-/// `getsid` of `rustix` panics where a session is outside of the pid namespace.
+/// `rustix` panics for a session outside of the pid namespace.
 fn leads_a_session(number: i32) -> bool {
     stat(number).is_some_and(|stat| stat[3] == number.to_string())
 }

@@ -60,6 +60,10 @@ impl Delivery {
         self.app_limited_until.is_some()
     }
 
+    pub(super) fn all_are_app_limited(&self) -> bool {
+        self.sent.values().all(|sent| sent.is_app_limited)
+    }
+
     /// The application had left the window unused (`tcp_rate_check_app_limited`).
     pub(super) fn app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = Some(self.delivered + u64::from(in_flight));

@@ -58,8 +58,7 @@ impl Pacing {
         burst.packets += 1;
         burst.bytes += u64::from(bytes);
         if self.packets >= UNPACED {
-            let nanos = u128::from(burst.bytes) * 1_000_000_000 / u128::from(self.rate.max(1));
-            let pause = Nanos::new(nanos as u64);
+            let pause = pause(burst.bytes, self.rate);
             self.until = burst.began.plus(pause - burst.late.min(pause / 2));
         } else {
             self.until = burst.began;
@@ -89,6 +88,12 @@ impl Pacing {
     pub(super) fn shift(&mut self, by: i64) {
         self.until = shift(self.until, by);
     }
+}
+
+/// Until `bytes` have left at `rate` bytes per second.
+pub(super) fn pause(bytes: u64, rate: u64) -> Nanos {
+    let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    Nanos::new(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 /// A connection's first packets leave at once.
