@@ -141,19 +141,19 @@ impl Bbr {
         self.pacing.allows(at, self.packets_in_burst())
     }
 
-    pub fn least_window(&self) -> u32 {
+    pub fn min_window(&self) -> u32 {
         self.window.min(MIN_WINDOW)
     }
 
-    /// Of one packet only: it does not fill the window, so that its sample lowers no bandwidth.
-    pub fn has_paused_before_each(&self, bytes: u64, at: Timestamp, apart: Nanos) -> bool {
+    /// Only for single packets: these do not fill the window, so their samples lower no bandwidth.
+    pub fn paces_no_message(&self, bytes: u64, at: Timestamp, apart: Nanos) -> bool {
         bytes <= u64::from(self.packet_bytes)
             && self.delivery.all_are_app_limited()
             && self.pacing.until() <= at
-            && pacing::pause(bytes, self.least_rate()) <= apart
+            && pacing::pause(bytes, self.min_rate()) <= apart
     }
 
-    fn least_rate(&self) -> u64 {
+    fn min_rate(&self) -> u64 {
         match self.is_full() {
             true => self
                 .rate(self.bandwidth.value(), DRAIN_GAIN)

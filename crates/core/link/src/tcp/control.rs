@@ -39,18 +39,18 @@ impl Control {
     }
 
     /// A lower bound while nothing is lost.
-    pub fn least_window(&self) -> u32 {
+    pub fn min_window(&self) -> u32 {
         match self {
             Self::Cubic(cubic) => cubic.window_after_idle(),
-            Self::Bbr(bbr) => bbr.least_window(),
+            Self::Bbr(bbr) => bbr.min_window(),
         }
     }
 
-    /// Of at most `bytes`, the first at `at`, each `apart` or more after the one before.
+    /// Of at most `bytes` each, the first sent at `at`, the others at least `apart`.
     pub fn paces_no_message(&self, bytes: u64, at: Timestamp, apart: Nanos) -> bool {
         match self {
             Self::Cubic(_) => true,
-            Self::Bbr(bbr) => bbr.has_paused_before_each(bytes, at, apart),
+            Self::Bbr(bbr) => bbr.paces_no_message(bytes, at, apart),
         }
     }
 

@@ -136,12 +136,12 @@ impl Flow {
 
     /// Whether messages of at most `bytes`, each acknowledged before the next, leave at once: they
     /// fit the congestion window, also after idle time, and the receiver's, which never shrinks, and
-    /// are not paced, the first at `at`, others a round trip later each.
+    /// are not paced. The first is sent at `at`, others a round trip or more apart.
     pub fn sends_at_once(&self, bytes: u64, at: Timestamp) -> bool {
         let is_at_rest = self.sent == self.produced && self.recovery.is_none();
         let packets = bytes.div_ceil(u64::from(self.packet_bytes)) + u64::from(self.in_flight);
         is_at_rest
-            && packets <= u64::from(self.congestion.least_window())
+            && packets <= u64::from(self.congestion.min_window())
             && self.congestion.paces_no_message(bytes, at, self.base_rtt)
             && self.sent + bytes <= self.allowed
             && self.receiver.grants(bytes)
