@@ -4,8 +4,7 @@
 //! 1. A step back is a packet more than [`OUT_OF_ORDER`] before its predecessor on the same interface.
 //!    Interfaces of one host are written out of order; packets of one interface by far less.
 //! 2. A step ahead is a silence of more than [`MAX_SILENCE`] in a file. In a live capture a silence is real.
-//! 3. A silence as long as the last steps back undoes them: the clock was wrong and is set right. The two
-//!    may differ by an eighth, because the silence includes the time between the packets.
+//! 3. A silence as long as the last steps back, within an eighth, undoes them: the clock was set right.
 //! 4. The time between the two packets of a step is unknown. The median for packets of the same size is
 //!    used, else that of all packets.
 

@@ -10,8 +10,7 @@
 //!    is a separate connection with the same numbers, and the waiting packets are processed.
 //! 3. A long series of copies needs no reply.
 //!
-//! A connection that begins in the middle exactly where another one is has only lost its own
-//! beginning.
+//! A connection that begins in the middle just where another one is has lost its own beginning.
 
 use crate::ip::Address;
 use crate::key::{Key, KeyHasher};

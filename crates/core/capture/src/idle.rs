@@ -13,8 +13,7 @@ use std::time::Duration;
 /// 2. Zero if the sender has retransmitted since its last payload: it was recovering.
 /// 3. Zero if the receiver's window had no room for this payload (or a full packet of it) after the last
 ///    one.
-/// 4. If the last payload was shorter than a full packet, the sender had no more data: the whole
-///    time, except
+/// 4. If the last payload was shorter than a full packet, the whole time, except
 /// 5. zero if this payload is short too and follows, within the slack, a pure acknowledgement of all data in
 ///    flight reaching the sender: Nagle's algorithm (RFC 896) held it back.
 /// 6. After a full packet, zero while some of it is not acknowledged: the congestion window or the rate may

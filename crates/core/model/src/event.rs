@@ -1,6 +1,6 @@
 //! Observed connection events, the same for captures and live relays.
 
-use crate::{ConnectionId, Direction, Endpoint, PerDirection, RttSource, Side, Timestamp};
+use crate::{ConnectionId, Direction, Endpoint, PerDirection, RttSource, Side, Timestamp, Watermark};
 use std::time::Duration;
 
 /// Receives events in the order of observation.
@@ -291,4 +291,9 @@ pub trait ObserverFactory: Send + Sync {
     /// Called once per connection that reached the server, before its first event, on the thread
     /// that forwards it and keeps the observer.
     fn observe(&self, id: ConnectionId) -> Box<dyn Observer + Send>;
+
+    /// Called once by each thread that forwards, before it does.
+    fn watermark(&self) -> Watermark {
+        Watermark::default()
+    }
 }

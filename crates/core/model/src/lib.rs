@@ -51,6 +51,7 @@ pub mod transaction;
 pub mod tune;
 pub mod tunnel;
 pub mod warning;
+mod watermark;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use calibration::{CalibratedFactor, CalibratedRest, Calibration};
@@ -121,3 +122,4 @@ pub use tune::{
 };
 pub use tunnel::{TunnelDirection, TunnelTotals};
 pub use warning::{Warning, WarningKind};
+pub use watermark::{Watermark, Watermarks};

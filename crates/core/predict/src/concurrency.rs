@@ -1,17 +1,15 @@
-//! Determines which exchanges on several connections waited for each other, from all operations of
-//! a name.
+//! Which exchanges on several connections waited for each other, from all operations of a name.
 //!
-//! A single local operation does not show it: when an event loop sends four queries at once, the
-//! first reply may arrive before the second query leaves, as if the query had waited. Several
-//! operations show more:
+//! One local operation does not show it: when an event loop sends four queries at once, the first
+//! reply may arrive before the second query leaves. Several operations show more:
 //!
 //! 1. If the second of two exchanges was ever sent before the first reply had arrived, they never wait for
-//!    each other in operations of that name. Exchanges are matched by statement and occurrence
-//!    ([`evidence`]). A reply that arrived more recently than the client's reaction time counts as pending.
+//!    each other. Exchanges are matched by statement and occurrence ([`evidence`]). A reply more recent than
+//!    the client's reaction time counts as pending.
 //! 2. A pool that reuses the last returned connection uses another only while that one is in use
 //!    ([`pools`]).
-//! 3. Uses of connections (transactions, or the time up to the statement that returns the connection) that
-//!    overlap without nesting most likely run in parallel.
+//! 3. Uses of connections (transactions, or up to the statement that returns the connection) that overlap
+//!    without nesting most likely run in parallel.
 //! 4. The same statement on several connections, once each, is a volley: a fact about two holds for all.
 //! 5. If the connections of a volley have unequal counts, equal in nearly all operations, these are chains:
 //!    each step waited for the previous one on its connection. A queue is shared out by chance.

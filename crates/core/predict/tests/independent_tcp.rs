@@ -5,11 +5,11 @@
 //! slow start makes no difference are compared:
 //! * messages of at most ten packets, the initial window: both send them at once;
 //! * any size where rate times rtt is at most seven packets: acknowledgements return before ten packets are
-//!   serialised, so the link is always full (the other three: the first packet must be complete before it
-//!   travels on, and an acknowledgement may wait for a second packet).
+//!   serialised, so the link is always full (the first packet must be complete before it travels on, and an
+//!   acknowledgement may wait for a second packet).
 //!
-//! Tolerance: 1 % of the time and 50 us. smoltcp's clock counts whole microseconds, several of
-//! which are lost during a transfer, and acknowledgements against the data leave at other times.
+//! Tolerance: 1 % of the time and 50 us. smoltcp's clock counts whole microseconds, and its
+//! acknowledgements leave at other times.
 
 mod made;
 

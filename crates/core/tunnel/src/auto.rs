@@ -9,12 +9,11 @@
 //! - [`Auto::full`] when bytes or streams wait and the socket is full.
 //! - [`Auto::idle`] when all is sent and no stream has more.
 //!
-//! Time is divided into spans long enough to compare. If the lane was full, its rate is known, and
-//! so is the cost of a payload byte at each level: codec time plus the lane's time for the rest of
-//! the byte ([`experience`]). The cheapest level is *tried*: it stays if payload passes
-//! significantly faster, and otherwise is not retried for a while, which doubles each time. So a
-//! slow reader, which also fills the lane, is detected by the trial. If the lane is never full,
-//! results may still be slow, which [`path`] detects; otherwise off is tried.
+//! Spans of time are compared. If the lane was full, its rate is known, and so is the cost of a
+//! payload byte at each level: codec time plus the lane's time for the rest of the byte
+//! ([`experience`]). The cheapest level is *tried*: it stays if payload passes significantly faster,
+//! otherwise it waits, each time twice as long. So the trial detects a slow reader, which also fills
+//! the lane. If the lane is never full, [`path`] detects slow results; otherwise off is tried.
 
 mod experience;
 mod path;

@@ -2,11 +2,10 @@
 //!
 //! - Read the lane's socket into [`Lane::space`], call [`Lane::filled`], and take events from
 //!   [`Lane::next`] until there are none. Report bytes that a stream's socket accepted to
-//!   [`Lane::consumed`], at once or later: only that lets the other end send more.
+//!   [`Lane::consumed`]: only that lets the other end send more.
 //! - Report a stream with a readable socket to [`Lane::readable`]. [`Lane::pick`] selects a
 //!   stream and the maximum to read; after each pick exactly one of [`Lane::send`],
-//!   [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows. Other streams are not
-//!   read.
+//!   [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows.
 //! - Write [`Lane::unsent`] to the lane's socket and call [`Lane::sent`]; [`Lane::full`] if the
 //!   socket is full, [`Lane::idle`] if all is sent.
 //!

@@ -1,9 +1,8 @@
 //! Compresses payload at every level to determine the size of each exchange in a tunnel.
 //!
 //! Call [`CompressionMeter::segment`] for payload before [`CompressionMeter::fact`] for the facts
-//! that follow from it. Facts come out in the same order, with their exchanges' levels, when a
-//! batch is full, at [`CompressionMeter::flush`] and at [`CompressionMeter::finish`]. Payload is
-//! kept only until its batch is compressed.
+//! that follow from it. Facts come out in order, with their exchanges' levels, when a batch is full,
+//! at [`CompressionMeter::flush`] and at [`CompressionMeter::finish`].
 //!
 //! Bytes become chunks as follows:
 //! 1. Bytes of one direction of a connection are collected up to [`tunnel::MAX_CHUNK_BYTES`], until the

@@ -18,7 +18,7 @@ use analysis::fingerprint::KnownFingerprints;
 use analysis::pairing::PendingReplyBudget;
 use analysis::round_trip::Paths;
 use model::ObserverFactory;
-use model::{ConnectionId, Direction, Observer, PerDirection, Segment, Timestamp};
+use model::{ConnectionId, Direction, Observer, PerDirection, Segment, Timestamp, Watermark, Watermarks};
 use posting::{FactSender, Posting};
 pub use room::FactLosses;
 use room::{GATHER, Room, WhenFull};
@@ -41,6 +41,7 @@ pub struct FactChannel {
     paths: Paths,
     payload: Option<Arc<AtomicU64>>,
     is_inside_tls: bool,
+    watermarks: Watermarks,
 }
 
 #[derive(Debug)]
@@ -52,9 +53,10 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Adds received facts, and returns those held long enough, with all earlier ones.
-    fn take_posted(&mut self, first: Option<Posted>) -> Vec<Posted> {
-        let until = self.held.last().map(time_of);
+    /// Adds received facts, and returns those held long enough, with all earlier ones, of the time
+    /// until which facts are complete.
+    fn take_posted(&mut self, first: Option<Posted>, complete: Timestamp) -> Vec<Posted> {
+        let until = self.held.last().map(|last| time_of(last).min(complete));
         self.held
             .extend(first.into_iter().chain(self.receiver.try_iter()));
         self.held.sort_by_key(time_of);
@@ -129,6 +131,7 @@ impl FactChannel {
             paths: Paths::default(),
             payload: None,
             is_inside_tls: false,
+            watermarks: Watermarks::default(),
         })
     }
 
@@ -156,14 +159,14 @@ impl FactChannel {
 
     pub fn take_all(&self) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
-        let mut all = arrivals.take_posted(None);
+        let mut all = arrivals.take_posted(None, Timestamp::from_nanos(u64::MAX));
         all.append(&mut arrivals.held);
         self.taken(all)
     }
 
     /// Waits for facts, then briefly for those of other threads. Holds the facts received until the
-    /// next call. Returns those held before and all earlier ones, in order of
-    /// time.
+    /// next call, and longer if earlier ones are outstanding. Returns those held before and all
+    /// earlier ones, in order of time.
     pub fn wait(&self, mut limit: WaitLimit<'_>) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
         if !arrivals.held.is_empty() {
@@ -173,7 +176,8 @@ impl FactChannel {
         if first.is_some() {
             limit.stop.wait_timeout(GATHER);
         }
-        let ready = arrivals.take_posted(first);
+        let complete = self.watermarks.min();
+        let ready = arrivals.take_posted(first, complete);
         self.taken(ready)
     }
 
@@ -219,6 +223,10 @@ impl ObserverFactory for FactChannel {
             payload: self.payload.clone(),
             unseen: PerDirection::default(),
         })
+    }
+
+    fn watermark(&self) -> Watermark {
+        self.watermarks.register()
     }
 }
 

@@ -8,10 +8,9 @@
 //! are read into the worker's one buffer, sent at once, and shown to the observer after everything
 //! ready has been sent.
 //!
-//! The relay preserves every byte in order, half-close, resets and back-pressure. A connection
-//! holds at most one read ([`READ_LIMIT`], 256 KiB) each way, and no memory while both sides keep
-//! up; kernel socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream but lose
-//! their urgency.
+//! The relay preserves bytes in order, half-close, resets and back-pressure. A connection holds at
+//! most one read ([`READ_LIMIT`], 256 KiB) each way, and no memory while both sides keep up. Urgent
+//! ("out-of-band") bytes stay in the stream but lose their urgency.
 //!
 //! If the target insists on TLS, longwire speaks TLS to the server and the client stays plain
 //! (`negotiation.rs`); only then do the two sides carry different bytes. A client that negotiates

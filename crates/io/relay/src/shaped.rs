@@ -8,10 +8,9 @@
 //! Bytes enter the model at the time the kernel received them. The model, also used by prediction,
 //! decides per packet when they are due at the other end.
 //!
-//! - This machine's kernel answers the client's connect at once, but the handshake still crosses
-//!   the link. The relay connects to the server when the SYN has arrived. The client's first bytes
-//!   enter when the answer is back. A server that speaks first is read when the client's ACK has
-//!   arrived.
+//! - This machine's kernel answers the client's connect at once, but the handshake crosses the link:
+//!   the relay connects to the server when the SYN has arrived, the client's first bytes enter when
+//!   the answer is back, and a server that speaks first is read when the client's ACK has arrived.
 //! - An end (FIN) counts as one byte after the last; a reset drops everything behind it.
 //! - The model bounds the memory of a connection: each way at most the sender's buffer (4 MB) and
 //!   the receiver's window (3.9 MB), and none while idle. A source without room is not read; a sink
@@ -46,6 +45,7 @@ use model::{Closing, Direction, PerDirection, Side, Timestamp};
 use outside::{Outside, Readiness};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 use sys::socket::Received;
 
 /// The rules, without a socket: [`Sockets`] drives them by the kernel's.
@@ -64,6 +64,8 @@ pub(super) struct Shaper<O> {
     to_read: VecDeque<(usize, Direction)>,
     held_back: Vec<(usize, Direction)>,
     calling: usize,
+    /// Pending wakes, one for each connection with events to show.
+    to_show: usize,
     arrival: Option<Arrived>,
     buffer: Vec<u8>,
     batch: Batch,
@@ -102,6 +104,7 @@ impl<O: Outside> Shaper<O> {
             to_read: VecDeque::new(),
             held_back: Vec::new(),
             calling: 0,
+            to_show: 0,
             arrival: None,
             buffer: vec![0; READ_LIMIT],
             batch: Batch::default(),
@@ -302,6 +305,7 @@ impl<O: Outside> Shaper<O> {
                 }
                 NetworkEvent::Wake(slot) => {
                     self.hand_on();
+                    self.to_show -= 1;
                     self.show(slot);
                 }
             }
@@ -349,8 +353,8 @@ impl<O: Outside> Shaper<O> {
             return;
         };
         let flow = flow(slot, direction);
-        if connection.arrived(flow, at, passing, &mut self.network, &self.outside) {
-            self.show_later(slot as u32);
+        if let Some(event_at) = connection.arrived(flow, at, passing, &mut self.network, &self.outside) {
+            self.show_later(slot as u32, event_at);
         }
     }
 
@@ -391,22 +395,28 @@ impl<O: Outside> Shaper<O> {
     }
 
     fn show(&mut self, slot: u32) {
-        let until = self
-            .network
-            .now()
-            .before(self.network.one_way(Direction::ClientToServer));
-        if self
+        let until = self.network.now().before(self.lag());
+        let next = self
             .open(slot as usize)
-            .is_some_and(|connection| connection.show_until(until))
-        {
-            self.show_later(slot);
+            .and_then(|connection| connection.show_until(until));
+        if let Some(event_at) = next {
+            self.show_later(slot, event_at);
         }
     }
 
-    fn show_later(&mut self, slot: u32) {
-        let lag = self.network.one_way(Direction::ClientToServer);
-        let at = self.network.now().after(lag);
-        self.network.wake_at(at, slot);
+    fn show_later(&mut self, slot: u32, event_at: Timestamp) {
+        self.to_show += 1;
+        self.network.wake_at(event_at.after(self.lag()), slot);
+    }
+
+    /// `None` if all events have been shown.
+    fn shown_until(&self) -> Option<Timestamp> {
+        (self.to_show > 0).then(|| self.network.now().before(self.lag()))
+    }
+
+    /// Delay of showing events to the client.
+    fn lag(&self) -> Duration {
+        self.network.one_way(Direction::ClientToServer)
     }
 
     fn account(&self) {

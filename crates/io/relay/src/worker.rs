@@ -121,8 +121,10 @@ impl Worker {
 
     pub(super) fn run(mut self) {
         let mut ready = ReadyList::default();
+        let watermark = self.shared.factory.watermark();
         while self.continues() {
             self.wait(&mut ready);
+            watermark.hold(self.shared.clock.now());
             let offset = WallOffset::now();
             for slot in std::mem::take(&mut self.again) {
                 self.with_open(slot, offset, |connection, round| {
@@ -146,6 +148,7 @@ impl Worker {
                 self.give_up_late(offset);
             }
             self.free.append(&mut self.freed);
+            watermark.release();
         }
         self.close_all();
     }

@@ -1,12 +1,11 @@
 //! Polls briefly before sleeping, as long as that pays.
 //!
 //! Waking a sleeping processor takes tens of microseconds, longer than a request and reply within a
-//! host or rack. Polling avoids the wake-up but costs processor time, which it takes from the
-//! awaited peer if every processor is busy.
+//! host or rack. Polling avoids that, but takes processor time from the awaited peer if every
+//! processor is busy.
 //!
 //! - A wait polls for at most 50 us, then sleeps. A poll in vain makes polls four times rarer, down
-//!   to one wait in 256; a useful one makes them twice as frequent. On a silent connection the cost
-//!   is 0.2 us a wait.
+//!   to one wait in 256; a useful one makes them twice as frequent.
 //! - If another thread ran on this processor meanwhile, or several sockets were ready at once, no
 //!   processor was free, and the poll counts as in vain.
 //! - Fewer threads of a process poll at once than there are processors, none on a single one.

@@ -72,17 +72,17 @@ impl Store<'_> {
         }
     }
 
-    /// The records of pages that wait for a store 20 ms away.
-    fn far(&self) -> Vec<Value> {
+    /// The records of pages that wait for a store so far away.
+    fn far(&self, rtt: &str, paths: &[(&str, u64)]) -> Vec<Value> {
         let port = free_port();
         let page = format!("http://127.0.0.1:{port}");
-        let link = format!("{}=rtt=20ms", self.scheme);
+        let link = format!("{}=rtt={rtt}", self.scheme);
         let mut command = longwire(&["watch", "--json", "--quiet", &page, &self.url(), "--link", &link]);
-        let program = self.program(port, PATHS.len() * PAGES);
+        let program = self.program(port, paths.len() * PAGES);
         command.arg("--").args(program).stdout(Stdio::piped());
         let (running, relay) = Started::listening(&mut command, "relaying ");
         wait_until_listening(port);
-        for (path, _) in PATHS {
+        for (path, _) in paths {
             request_pages(relay.port(), path);
         }
         let output = running.output();
@@ -122,7 +122,7 @@ impl Near {
 
 /// The driver's counts, the findings, and the round trips near, predicted and far.
 fn is_right(store: &Store<'_>, finding: &[&str]) {
-    let far = store.far();
+    let far = store.far("20ms", &PATHS);
     for (path, turns) in PATHS {
         let near = store.captured(path);
         let output = run(&["read", "--json", "--exchanges", &near.path()]);
@@ -137,16 +137,21 @@ fn is_right(store: &Store<'_>, finding: &[&str]) {
         let (predicted, waited) = near.predicted(path);
         assert!((predicted - turns as f64).abs() < 0.1, "{path}: {predicted}");
         assert!(waited >= PAGES as u64 * waits, "{path}: {waited}");
-        let pages = of_type(&far, "operation").into_iter();
-        let pages: Vec<&Value> = pages
-            .filter(|page| page["operation_name"] == format!("GET {path}"))
-            .collect();
-        assert_eq!(pages.len(), PAGES);
-        for page in pages {
-            // The browser's handshake and its request.
-            assert_eq!(number(page, "turns"), turns + 2, "{page}");
-            assert!(number(page, "round_trip_ns") >= waits, "{page}");
-        }
+        pages_wait(&far, path, turns, waits);
+    }
+}
+
+#[track_caller]
+fn pages_wait(far: &[Value], path: &str, turns: u64, waits: u64) {
+    let pages = of_type(far, "operation").into_iter();
+    let pages: Vec<&Value> = pages
+        .filter(|page| page["operation_name"] == format!("GET {path}"))
+        .collect();
+    assert_eq!(pages.len(), PAGES);
+    for page in pages {
+        // The browser's handshake and its request.
+        assert_eq!(number(page, "turns"), turns + 2, "{page}");
+        assert!(number(page, "round_trip_ns") >= waits, "{page}");
     }
 }
 

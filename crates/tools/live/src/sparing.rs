@@ -18,7 +18,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use model::{
     Closing, ConnectionEvent, ConnectionId, Direction, Fingerprint, Observer, ObserverFactory,
-    SparingOutcome, Timestamp, Warning, WarningKind,
+    SparingOutcome, Timestamp, Warning, WarningKind, Watermark,
 };
 use operations::{Number, Operations, Piece};
 use reading::{Passed, Reading, Request};
@@ -252,6 +252,10 @@ impl ObserverFactory for OfApplication {
             name: None,
             inner: self.inner.observe(id),
         })
+    }
+
+    fn watermark(&self) -> Watermark {
+        self.inner.watermark()
     }
 }
 

@@ -1,20 +1,19 @@
 //! Chooses the next setting to run and the one to recommend, without clock or database.
 //!
-//! Each value of a parameter is about twice the one before, and time over the values has one minimum:
-//! round-trip cost falls with the value, memory cost of a batch grows. So a few widely spaced
-//! values rank the methods, bisection finds the smallest good value, and only the remaining candidates
-//! run as often as requested.
+//! Values of a parameter double, and time over them has one minimum: round-trip cost falls, memory
+//! cost of a batch grows. So a few widely spaced values rank the methods, bisection finds the
+//! smallest good value, and only the remaining candidates run as often as requested.
 //!
-//! - The scan runs, for each method, its largest, middle and one small value; over a link, the best estimate.
-//! - A second look repeats the best value of each method up to four times slower than the best.
+//! - The scan runs each method's largest, middle and one small value; over a link, the best estimate.
+//! - A second look repeats the best value of methods up to four times slower than the best.
 //! - Refinement bisects, in methods not clearly worse, between the smallest good value and the next bad one.
-//! - A final compares, from each remaining method, its best value, its smallest good value and the one below;
-//!   also the neighbours of the best. Settings alternate job by job, forwards and backwards, and clearly
-//!   worse ones drop out. Only ratios of adjacent jobs in one final decide, so that machine drift affects
-//!   all alike. If 5 % is in doubt, runs are doubled. A new candidate meets the winner in another final.
+//! - A final compares each remaining method's best value, its smallest good value and the one below; also
+//!   the neighbours of the best. Settings alternate job by job, forwards and backwards, and clearly worse
+//!   ones drop out. Only ratios of adjacent jobs decide, so that machine drift affects all alike. If 5 %
+//!   is in doubt, runs are doubled. A new candidate meets the winner in another final.
 //!
-//! The shortest run of each setting decides on admission to a final, as disturbances only lengthen
-//! runs. The total is at most a quarter of a full sweep, with at least one run per method.
+//! A setting's shortest run decides on its admission, as disturbances only lengthen runs. The total is
+//! at most a quarter of a full sweep, with at least one run per method.
 
 mod explore;
 mod finals;

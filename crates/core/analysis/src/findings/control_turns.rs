@@ -12,9 +12,8 @@
 //! 7. A read of a session setting; a read, right after a write, of a fact in the write's reply.
 //! 8. MULTI, queued commands and EXEC one by one: all but one, as no earlier reply is needed.
 //!
-//! The first three are reported only if they are a third of the connection's round trips in the
-//! operation: a transaction of several statements has a price, and one pair around much work is not
-//! waste.
+//! The first three count only if they are a third of the connection's round trips in the operation:
+//! one pair around much work is not waste.
 
 use super::control::Control;
 use super::fingerprint_ids::Bound;

@@ -7,8 +7,7 @@
 //!    regularly, see [`super::pipelines`].
 //! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the
 //!    first child waited for its parent's request; the operation's first exchange waited for none.
-//! 4. A parent's reply waited for the whole child that ended last. Its first bytes may leave earlier, but the
-//!    difference is below the time of producing them.
+//! 4. A parent's reply waited for the whole child that ended last, though its first bytes may leave earlier.
 //!
 //! This is causality by time: independent siblings in sequence look dependent.
 //! `predict::concurrency` adds the evidence of all operations of a name.

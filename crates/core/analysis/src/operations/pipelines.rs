@@ -1,7 +1,7 @@
-//! Waits of clients that pipeline: that send requests before they have the replies to earlier ones.
+//! Waits of clients that send requests before they have the replies to earlier ones.
 //!
-//! A client need not have waited for a reply that arrived before its next request. The requests of
-//! a connection together show:
+//! A client need not have waited for a reply that arrived before its next request. All requests of
+//! a connection show:
 //!
 //! 1. A client that once sent a statement behind another without the reply does not need that reply. Only
 //!    such pairs of statements are inspected; all others wait as in [`super::dependencies`].

@@ -1,10 +1,10 @@
 //! Protocol detection, which buffers payload until the first messages of both directions agree on a
 //! protocol.
 //!
-//! - First bytes that only one protocol has, with a matching answer, decide at once. (HTTP and
-//!   FastCGI have unambiguous requests and wait for no answer.)
-//! - For ambiguous first bytes a decoder is run over the buffer at the end of a round trip. It must
-//!   find whole messages, with a request and its reply, and no contradiction.
+//! - First bytes that only one protocol has, with a matching answer, decide at once (HTTP and FastCGI
+//!   without an answer).
+//! - For others a decoder is run over the buffer at the end of a round trip. It must find whole
+//!   messages, with a request and its reply, and no contradiction.
 //! - If the other direction stays silent to the end, or beyond the buffer, only unambiguous first
 //!   bytes or a long series of messages decide.
 //! - No agreement: unsupported. On a connection joined in the middle the first burst may have begun

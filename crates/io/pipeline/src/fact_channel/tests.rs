@@ -44,6 +44,21 @@ fn what_a_slower_thread_saw_before_comes_before() {
 }
 
 #[test]
+fn effects_wait_for_causes_that_another_thread_has_not_shown() {
+    let channel = FactChannel::new(false).expect("an eventfd");
+    let watermark = channel.watermark();
+    watermark.hold(Timestamp::from_nanos(1_500));
+    opened(&channel, 1, 1_000);
+    opened(&channel, 3, 3_000);
+    assert_eq!(numbers(&channel.wait(NOW)), [0; 0]);
+    assert_eq!(numbers(&channel.wait(NOW)), [1]);
+    assert_eq!(numbers(&channel.wait(NOW)), [0; 0]);
+    opened(&channel, 2, 2_000);
+    watermark.release();
+    assert_eq!(numbers(&channel.wait(NOW)), [2, 3]);
+}
+
+#[test]
 fn the_rest_is_taken_at_the_end() {
     let channel = FactChannel::new(false).expect("an eventfd");
     opened(&channel, 2, 2_000);

@@ -141,7 +141,7 @@ impl Shaped {
         back.ending = true;
     }
 
-    /// Returns true if [`Shaped::show_until`] must be called later.
+    /// Returns the time of an event that [`Shaped::show_until`] must show later.
     pub(super) fn arrived<W: Ord>(
         &mut self,
         flow: FlowId,
@@ -149,7 +149,7 @@ impl Shaped {
         passing: Passing,
         network: &mut SimulatedNetwork<W>,
         outside: &impl Outside,
-    ) -> bool {
+    ) -> Option<Timestamp> {
         let direction = flow.direction();
         let lane = &mut self.lanes[direction];
         let ended = lane.end();
@@ -174,7 +174,7 @@ impl Shaped {
                 if at >= self.next_sample {
                     self.sample(at, outside);
                 }
-                false
+                None
             }
             Direction::ServerToClient => {
                 if let Some(sparing) = &mut self.sparing {
@@ -212,8 +212,8 @@ impl Shaped {
         self.lanes.iter().all(|lane| lane.end() == End::PassedOn)
     }
 
-    /// Returns true if events remain.
-    pub(super) fn show_until(&mut self, at: Timestamp) -> bool {
+    /// Returns the time of the next event.
+    pub(super) fn show_until(&mut self, at: Timestamp) -> Option<Timestamp> {
         self.reorderer.show_until(at)
     }
 

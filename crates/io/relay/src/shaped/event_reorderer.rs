@@ -78,15 +78,15 @@ impl EventReorderer {
         }
     }
 
-    /// Takes bytes as [`EventReorderer::passed_to_server`] does. Returns true if some are held back:
-    /// then call [`EventReorderer::show_until`] later.
+    /// Takes bytes as [`EventReorderer::passed_to_server`] does. Returns their time if they are the
+    /// first to be held back: then call [`EventReorderer::show_until`] later.
     pub(super) fn passed_to_client(
         &mut self,
         at: Timestamp,
         pieces: [&[u8]; 2],
         idle: Duration,
         recovered_since: Option<Timestamp>,
-    ) -> bool {
+    ) -> Option<Timestamp> {
         let at = self.not_before(Direction::ServerToClient, at);
         let was_empty = self.held.is_empty();
         if let Some(from) = recovered_since.filter(|from| took_time(*from, at)) {
@@ -102,16 +102,12 @@ impl EventReorderer {
                 what: What::Segment { payload, idle },
             });
         }
-        if self.lag.is_zero() {
-            self.show_until(at);
-        } else {
-            self.show_until(at.before(self.lag));
-        }
-        was_empty && !self.held.is_empty()
+        let next = self.show_until(at.before(self.lag));
+        next.filter(|_| was_empty)
     }
 
-    /// Returns true if events remain.
-    pub(super) fn show_until(&mut self, at: Timestamp) -> bool {
+    /// Returns the time of the next event.
+    pub(super) fn show_until(&mut self, at: Timestamp) -> Option<Timestamp> {
         while let Some(held) = self.held.pop_front_if(|held| held.at <= at) {
             match held.what {
                 What::Segment { payload, idle } => {
@@ -124,7 +120,7 @@ impl EventReorderer {
                 }),
             }
         }
-        !self.held.is_empty()
+        self.held.front().map(|held| held.at)
     }
 
     pub(super) fn close(mut self, at: Timestamp, how: Closing, totals: ConnectionTotals) {
@@ -191,9 +187,10 @@ mod tests {
         let none = Duration::ZERO;
         reorderer.passed_to_server(at(100), [b"first", b""], none, None);
         // Sent at 130, seen to have passed only at 150; the reply that was in flight came at 140.
-        assert!(reorderer.passed_to_client(at(140), [b"re", b"ply"], none, None));
+        let held = reorderer.passed_to_client(at(140), [b"re", b"ply"], none, None);
+        assert_eq!(held, Some(at(140)));
         reorderer.passed_to_server(at(130), [b"second", b""], none, None);
-        assert!(!reorderer.show_until(at(140)));
+        assert_eq!(reorderer.show_until(at(140)), None);
         let expected = [
             (Direction::ClientToServer, 100, b"first".to_vec()),
             (Direction::ClientToServer, 130, b"second".to_vec()),

@@ -237,9 +237,11 @@ impl Shaper<Sockets> {
     pub(crate) fn run(mut self) {
         become_realtime();
         let mut ready = ReadyList::default();
+        let watermark = self.outside.shared.factory.watermark();
         while self.outside.continues() {
             let (due, calling) = (self.next_due(), self.is_calling());
             self.outside.wait(&mut ready, due, calling);
+            watermark.hold(self.outside.now());
             self.outside.wall = WallOffset::now();
             let mut rung = false;
             for event in ready.iter() {
@@ -254,6 +256,10 @@ impl Shaper<Sockets> {
                 self.take_in();
             }
             self.settle();
+            match self.shown_until() {
+                Some(shown_until) => watermark.advance(shown_until),
+                None => watermark.release(),
+            }
         }
         self.close_all();
     }

@@ -1,6 +1,6 @@
 //! PyMongo with mongo-java-server.
 
-use super::{Store, answers, is_right, seen};
+use super::{Store, answers, is_right, pages_wait, seen};
 use serde_json::Value;
 use testbed::binary::{done, longwire, number, of_type, records, run};
 use testbed::{Capture, Mongodb, python};
@@ -13,6 +13,14 @@ fn a_page_of_pymongo() {
     let store = store(&server);
     is_right(&store, &["n+1 of find items {_id}", "$in"]);
     answers(&server.url());
+}
+
+/// An emulated link shows a reply one way after its client had it, here later than the page's.
+#[test]
+fn the_last_command_of_a_page_is_its_own_on_a_long_link() {
+    let server = Mongodb::start();
+    let far = store(&server).far("400ms", &[("/once", 1)]);
+    pages_wait(&far, "/once", 1, 400_000_000);
 }
 
 #[test]

@@ -5,8 +5,7 @@
 //! between a host and a server decide for all:
 //! 1. A connection that began during requests and worked clearly longer than each of them is not of
 //!    this kind, unless 3. holds.
-//! 2. A connection within a request is, unless many requests came and went meanwhile: then the enclosing
-//!    request is just long.
+//! 2. A connection within a request is, unless many requests came and went meanwhile.
 //! 3. A program may work on after its reply, on the same connections. It is known by some that worked while
 //!    the host had no request, if nearly every request opens a connection and nearly none is kept for a
 //!    later one.
