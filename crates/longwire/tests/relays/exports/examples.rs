@@ -17,7 +17,8 @@ pub(super) fn example(name: &str) -> PathBuf {
 #[test]
 fn each_query_of_the_dashboard_has_an_answer() {
     let server = Postgres::start();
-    let agent = Agent::start(&server, "[windows]\nlength = \"1s\"\n", &[]);
+    // All queries end within a window.
+    let agent = Agent::start(&server, "[windows]\nlength = \"10s\"\n", &[]);
     let prometheus = PrometheusServer::scraping_classic(agent.metrics);
     wait_until("the first scrape", || {
         prometheus.number("longwire_connections_open").is_some()
