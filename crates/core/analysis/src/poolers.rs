@@ -1,10 +1,9 @@
 //! Poolers and database proxies: a statement seen before and behind one is a single exchange.
 //!
 //! A *front* exchange is between application and pooler, a *back* exchange between pooler and
-//! database: its client is on the host of the front's server. A back exchange belongs to a front
-//! one if it lies within it in time, with the same protocol, fingerprint, executions, rows and, if
-//! both have one, digest of literals; each belongs to at most one front exchange, the first in
-//! time.
+//! database: its client is on the host of the front's server. A back exchange belongs to the first
+//! front one that it lies within, with the same protocol, fingerprint, executions, rows and, if
+//! both have one, digest of literals.
 //!
 //! A service is a pooler of another if nearly all statements ([`NEARLY_ALL`] of 100, at least
 //! [`MIN_STATEMENTS`]) on the connections behind it belong to statements in front of it. Until that is

@@ -69,6 +69,10 @@ impl ConnectionHistory {
         }
     }
 
+    pub fn forget_connection(&mut self, id: ConnectionId) {
+        self.left.remove(&id);
+    }
+
     /// Forgets connections that have been idle for long, as their windows have shrunk anyway. If
     /// all are recent, forgets all.
     fn forget(&mut self, now: Timestamp) {

@@ -1,6 +1,7 @@
 //! Predictions per operation name and target, from many replays.
 
 mod alone;
+mod closed;
 mod examples;
 mod meeting;
 mod named;
@@ -28,12 +29,13 @@ use crate::timers::Timers;
 use crate::unexplained::MeasuredPaths;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
+use closed::ClosedConnections;
 use examples::Examples;
 use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{
-    DistributionBuilder, Evidence, HeldPrediction, LeftOut, Margin, Operation, OperationStep, Phase,
-    Prediction,
+    ConnectionId, DistributionBuilder, Evidence, HeldPrediction, LeftOut, Margin, Operation, OperationStep,
+    Phase, Prediction,
 };
 use named::Named;
 use std::cmp::Reverse;
@@ -60,6 +62,7 @@ pub struct Predictor {
     remedies: Remedies,
     remedied: RemediedConnections,
     waiting_steps: usize,
+    closed: ClosedConnections,
     concurrency: Concurrency,
     timers: Timers,
     unfinished: HashMap<u64, Vec<Vec<ReplayTotals>>>,
@@ -125,6 +128,7 @@ impl Predictor {
             remedies: Remedies::default(),
             remedied: RemediedConnections::default(),
             waiting_steps: 0,
+            closed: ClosedConnections::default(),
             concurrency: Concurrency::default(),
             timers: Timers::default(),
             unfinished: HashMap::default(),
@@ -184,7 +188,22 @@ impl Predictor {
         self.push(operation);
     }
 
+    /// Its windows are forgotten soon after.
+    pub fn close_connection(&mut self, connection: ConnectionId) {
+        if let Some(oldest) = self.closed.push(connection) {
+            self.forget_connection(oldest);
+        }
+    }
+
+    fn forget_connection(&mut self, connection: ConnectionId) {
+        let histories = self.connections.iter_mut();
+        histories.for_each(|history| history.forget_connection(connection));
+        self.measured_paths.forget_connection(connection);
+        self.remedied.forget_connection(connection);
+    }
+
     fn push(&mut self, operation: Operation) {
+        self.closed.operation_added();
         self.waiting_steps += operation.steps.len();
         self.waiting.push(operation);
         if self.waiting_steps >= LEARNED_STEPS || self.waiting.len() >= LEARNED_OPERATIONS {
@@ -204,6 +223,9 @@ impl Predictor {
         for (place, operation) in operations.iter().enumerate() {
             let ordered = self.concurrency.ordered(operation);
             self.replay(operation, &ordered, left_out.get(&place).map(Vec::as_slice));
+            while let Some(connection) = self.closed.due(operations.len() - place - 1) {
+                self.forget_connection(connection);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use crate::replay::run_alone;
 use crate::sequence::InSequence;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
-use model::{Nanos, Operation, OperationStep};
+use model::{ConnectionId, Nanos, Operation, OperationStep};
 use std::time::Duration;
 
 #[derive(Debug, Default)]
@@ -27,6 +27,10 @@ pub struct ReplayedHere {
 }
 
 impl MeasuredPaths {
+    pub fn forget_connection(&mut self, id: ConnectionId) {
+        self.connections.forget_connection(id);
+    }
+
     pub fn replay(
         &mut self,
         operation: &Operation,

@@ -11,10 +11,8 @@
 //!   reply's head.
 //! - If a reply begins during the request's input, the bytes sent before it are the request. The
 //!   rest is one message outside any request.
-//! - ABORT_REQUEST completes a request that is still being sent. Later it is one way, since the
-//!   reply is already pending.
-//! - Replies on one connection are reported in the order of the requests. An early reply is kept as
-//!   a byte count and two times.
+//! - ABORT_REQUEST completes a request that is still being sent. Later it is one way.
+//! - Replies on one connection are reported in the order of the requests.
 
 mod opening;
 mod params;

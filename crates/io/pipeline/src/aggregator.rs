@@ -100,7 +100,7 @@ impl Aggregator {
         };
         self.operations.fact(fact, &mut |grouped| sinks.grouped(grouped));
         if let Some(outcome) = closed {
-            sinks.each(|sink| sink.connection(&outcome));
+            sinks.connection(&outcome);
         }
     }
 

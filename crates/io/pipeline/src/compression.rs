@@ -11,7 +11,7 @@
 //! 2. Chunks use one context per direction and level, shared by all connections, in the order in which
 //!    they end.
 //! 3. Bytes of connecting and logging in, the first [`UNKNOWN_LOGIN`] of an unknown protocol, chunks below
-//!    [`TINY`] and those of poorly compressible connections are stored, as the tunnel does.
+//!    [`TINY`] and those of poorly compressible connections are stored.
 
 use super::codec::LevelCodec;
 use super::direction_payload::{Chunk, CompressedChunk, Cost, DirectionPayload, Span};

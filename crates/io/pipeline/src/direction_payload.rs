@@ -30,9 +30,9 @@ pub struct CompressedChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     pub tunnel_bytes: f64,
-    /// Nanoseconds of compression.
+    /// Compression time in nanoseconds.
     pub compressing: f64,
-    /// Nanoseconds of decompression.
+    /// Decompression time in nanoseconds.
     pub turning_back: f64,
 }
 

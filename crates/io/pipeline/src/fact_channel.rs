@@ -4,7 +4,7 @@
 //! The channel is bounded. When it fills, pipelined exchanges are merged before they are posted;
 //! when it is full, exchanges are dropped and counted ([`FactLosses`]), because observation must
 //! not delay an application. Only longwire's own clients wait for room ([`FactChannel::waiting`]):
-//! all of their facts are needed, and their pace does not matter then.
+//! all of their facts are needed.
 
 mod posting;
 mod room;

@@ -209,6 +209,13 @@ impl Sinks {
         }
     }
 
+    pub fn connection(&mut self, outcome: &ConnectionOutcome) {
+        self.each(|sink| sink.connection(outcome));
+        if let Some(predictions) = &mut self.predictions {
+            predictions.close_connection(outcome.id);
+        }
+    }
+
     /// Whether an output is lost and the rest is unwanted. For a run that survives the loss of
     /// outputs, whether all are lost.
     pub fn is_over(&self) -> bool {

@@ -8,8 +8,8 @@
 //!    ([`is_steady`]). This is weak evidence: load generators and the clients of a pool do so too,
 //!    and the ledger drops it if such are seen.
 //!
-//! A program pauses alike in each round, or long: independent users of a busy connection come at
-//! random times, many of them between a short pause and a long one.
+//! A program pauses alike in each round, or long; independent users of a busy connection come at
+//! random times.
 
 use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;

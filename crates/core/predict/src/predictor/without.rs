@@ -9,7 +9,7 @@ use crate::replay::run_alone;
 use crate::sequence::InSequence;
 use crate::target::PredictionTarget;
 use foldhash::HashMap;
-use model::{FindingKey, LeftOut, Operation, Remains};
+use model::{ConnectionId, FindingKey, LeftOut, Operation, Remains};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -31,6 +31,11 @@ impl RemediedConnections {
             None if self.of.len() < MAX_HISTORIES => vec![ConnectionHistory::default(); targets],
             None => Vec::new(),
         }
+    }
+
+    pub(super) fn forget_connection(&mut self, id: ConnectionId) {
+        let histories = self.of.values_mut().flatten();
+        histories.for_each(|history| history.forget_connection(id));
     }
 
     fn put(&mut self, by: RemediedBy, histories: Vec<ConnectionHistory>) {

@@ -1,10 +1,9 @@
 //! Predicts a workload elsewhere from a measurement with pausing clients.
 //!
-//! A pause before each request delays it as distance does, without packets. It does not show three
-//! effects:
+//! A pause before each request delays it as distance does. It does not show three effects:
 //!
 //! 1. Distances with longer pauses than a visit allows. The rest is added; if transactions wait for each
-//!    other's rows, for example, their whole time could grow with distance instead.
+//!    other's rows, their whole time could grow with distance instead.
 //! 2. A nearer place: one client gains the shorter rtt, but many clients still wait for the server.
 //! 3. A link's rate: a queue in each direction. The throughput of this closed network is known exactly
 //!    (product form; Buzen's convolution, in logarithms against overflow). Its service times vary more than

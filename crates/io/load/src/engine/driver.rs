@@ -1,7 +1,7 @@
 //! A thread's event loop over its clients: `turning` waits and handles due work, `operation` runs
 //! operations, `replacing` follows failures.
-//! - A ready client is read, and its next request is sent at once: one read and one send per round trip. An
-//!   operation ends right after the read of its last byte; in a closed loop the next one begins then.
+//! - A ready client is read, and its next request is sent at once. An operation ends right after the read of
+//!   its last byte; in a closed loop the next one begins then.
 //! - A thread with a single client waits in the read itself.
 //! - Sleeping clients, late joiners and the starts of an open loop are times in a heap, served by a timer.
 //! - A thread with many persistent connections uses a kernel ring for receives and sends (`completing`).

@@ -7,7 +7,7 @@ mod unexplained;
 use super::{AggregatorConfig, InspectedOperation, LongestOperation, Samples};
 use crate::moved::{MovedConnections, by_whether_they_move};
 use crate::senders;
-use model::{Warning, WarningKind};
+use model::{ConnectionId, Warning, WarningKind};
 use predict::{PredictionTarget, Predictor, Senders};
 use report::ReadOutcome;
 use thread::PredictionThread;
@@ -46,6 +46,10 @@ impl Predictions {
     pub fn process_operation(&mut self, inspected: InspectedOperation) {
         let InspectedOperation { operation, found } = inspected;
         self.thread.process_operation(operation, found.left_out);
+    }
+
+    pub fn close_connection(&mut self, connection: ConnectionId) {
+        self.thread.close_connection(connection);
     }
 
     pub fn conclude(self, outcome: &mut ReadOutcome) {
