@@ -1,6 +1,7 @@
 //! A terminal in tmux, with a shell.
 
 use crate::process::require;
+use crate::waiting::MAX_WAIT;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -116,7 +117,5 @@ fn run(mut command: Command) -> String {
     assert!(output.status.success(), "{command:?}: {complaint}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
-
-const MAX_WAIT: Duration = Duration::from_secs(120);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -29,6 +29,6 @@ pub fn wait_until_listening(port: u16) {
     });
 }
 
-const MAX_WAIT: Duration = Duration::from_secs(120);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(120);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

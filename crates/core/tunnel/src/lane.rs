@@ -5,7 +5,8 @@
 //!   [`Lane::consumed`]: only that lets the other end send more.
 //! - Report a stream with a readable socket to [`Lane::readable`]. [`Lane::pick`] selects a
 //!   stream and the maximum to read; after each pick exactly one of [`Lane::send`],
-//!   [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows.
+//!   [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows. Other streams are not
+//!   read.
 //! - Write [`Lane::unsent`] to the lane's socket and call [`Lane::sent`]; [`Lane::full`] if the
 //!   socket is full, [`Lane::idle`] if all is sent.
 //!

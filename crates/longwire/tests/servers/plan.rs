@@ -116,14 +116,9 @@ fn a_small_estate_is_planned_from_its_capture() {
     );
     let apart = "job=here,database=far";
     let operations = placement(&lines, "placed_operation", apart);
-    let of_work = |record: &&&Value| {
-        record["operation_name"]
-            .as_str()
-            .is_some_and(|name| name.starts_with("select amount"))
-    };
     let operation = operations
         .iter()
-        .find(of_work)
+        .find(|one| is_of_work(one))
         .expect("the transactions are there");
     let predicted = operation["predicted_ns"].as_u64().expect("a time");
     assert!(
@@ -175,6 +170,11 @@ fn text_and_page(directory: &Path, capture: &str) {
     );
 }
 
+fn is_of_work(operation: &Value) -> bool {
+    let name = operation["operation_name"].as_str();
+    name.is_some_and(|name| name.starts_with("select amount"))
+}
+
 fn thirty_ms_away(target: &str) -> (Started, String) {
     let (relay, address) =
         Started::listening(&mut longwire(&["relay", target, "--link", "30ms"]), "relaying ");
@@ -196,13 +196,9 @@ fn predicted_near(directory: &Path, capture: &str, link: &str) -> u64 {
     let out = plan(directory, &estate, &[capture, "--json"]);
     let lines = records(&out);
     let operations = placement(&lines, "placed_operation", "job=here,database=near");
-    let is_of_work = |one: &&&Value| {
-        let name = one["operation_name"].as_str();
-        name.is_some_and(|name| name.starts_with("select amount"))
-    };
     let predicted = operations
         .iter()
-        .filter(is_of_work)
+        .filter(|one| is_of_work(one))
         .filter_map(|one| one["predicted_ns"].as_u64())
         .max();
     predicted.unwrap_or_else(|| panic!("{}", text(&out.stderr)))

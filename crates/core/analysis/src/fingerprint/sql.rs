@@ -23,8 +23,8 @@ use words::{is_literal_prefix, is_numbered_parameter, is_own_quote, is_word, mat
 /// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that
 ///    follows.
 /// 7. Whether a backslash escapes a quote is a server setting (`NO_BACKSLASH_ESCAPES`,
-///    `standard_conforming_strings`). The reading in which all literals end properly wins; if both do or
-///    none, the rest of the text is not shown.
+///    `standard_conforming_strings`). If it matters, the reading in which all literals end properly wins; if
+///    both do or none, the rest of the text is not shown.
 ///
 /// Returns false if a secret that is no literal was removed: texts that differ only in literals may
 /// then have different fingerprints.

@@ -212,7 +212,6 @@ impl Shaped {
         self.lanes.iter().all(|lane| lane.end() == End::PassedOn)
     }
 
-    /// Returns the time of the next event.
     pub(super) fn show_until(&mut self, at: Timestamp) -> Option<Timestamp> {
         self.reorderer.show_until(at)
     }
